@@ -1,0 +1,1 @@
+"""Bytes to a document, CPU only: decode, main, markdown, metadata, selfcheck, pdf, pipeline."""

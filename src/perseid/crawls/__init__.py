@@ -1,0 +1,1 @@
+"""Use cases over ports: start, kickoff, sitemap, page, finish, cancel, explain, map, scrape, batch."""

@@ -1,0 +1,66 @@
+"""Every exception Perseid raises on purpose, grouped by what a caller would catch together.
+
+    PerseidError
+    ├── ConfigError            a setting, flag or option is wrong
+    ├── InvalidURL             a URL that WHATWG URL refuses, or that is not http(s)
+    ├── StoreError
+    │   ├── StoreUnavailable   the database can't be opened, is locked or the disk is full (retry helps)
+    │   ├── StoreCorrupt       the database fails its own checks
+    │   └── NotFound           no such crawl, job or document
+    ├── MissingExtra           a feature needs an optional package; the message holds the install command
+    └── ScrapeFailed           a single page ended without a document; carries the failure code
+
+Expected outcomes of crawling (a 404, a refusal by robots.txt, an address out of scope) are values
+(`perseid.model.verdict`), never exceptions.
+"""
+
+from __future__ import annotations
+
+
+class PerseidError(Exception):
+    """Base of all errors; `code` is stable, `retryable` says whether the same call may succeed later."""
+
+    code = "perseid_error"
+    retryable = False
+
+
+class ConfigError(PerseidError):
+    code = "config_error"
+
+
+class InvalidURL(PerseidError, ValueError):
+    code = "invalid_url"
+
+
+class StoreError(PerseidError):
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"
+    retryable = True
+
+
+class StoreCorrupt(StoreError):
+    code = "store_corrupt"
+
+
+class NotFound(StoreError):
+    code = "not_found"
+
+
+class MissingExtra(PerseidError):
+    code = "missing_extra"
+
+
+class ScrapeFailed(PerseidError):
+    """A page that ended without a document: `failure` is its code (`timeout`, `http_404`, `robots_txt` …)."""
+
+    code = "scrape_failed"
+
+    def __init__(self, url: str, failure: str, message: str, *, retryable: bool = False) -> None:
+        super().__init__(f"{url}: {message} ({failure})")
+        self.url = url
+        self.failure = failure
+        self.reason = message
+        self.retryable = retryable

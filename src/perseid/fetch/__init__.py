@@ -1,0 +1,1 @@
+"""Getting bytes politely and safely: http, guard, robots_cache, redirects, proxy."""

@@ -1,0 +1,1 @@
+"""Logs as JSON lines with fixed event names."""

@@ -1,0 +1,1 @@
+"""The truth: SQL statements and migrations, the SQLite backend, blobs in files."""
