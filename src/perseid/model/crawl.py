@@ -1,0 +1,72 @@
+"""A crawl as the store knows it: its identity, its status and its counters."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+import msgspec
+
+from perseid.model.ids import CrawlId
+
+
+class CrawlKind(StrEnum):
+    """What started the job graph; only a crawl follows links."""
+
+    CRAWL = "crawl"
+    BATCH = "batch"
+
+
+class CrawlStatus(IntEnum):
+    """`SCRAPING` until the last open job ends; that is the only way to `COMPLETED`."""
+
+    SCRAPING = 0
+    COMPLETED = 1
+    CANCELLED = 2
+    FAILED = 3
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """Counters of one crawl. Always: discovered = done + failed + duplicate + denied + open pages."""
+
+    open: int = 0
+    """Jobs of every kind that have not ended."""
+    discovered: int = 0
+    """Pages admitted."""
+    done: int = 0
+    failed: int = 0
+    duplicate: int = 0
+    """Pages whose redirect ended on a page that the crawl has anyway."""
+    denied: int = 0
+    """Admitted pages that were refused later (a redirect out of scope, robots.txt of another host)."""
+    documents: int = 0
+    """Stored documents: the pages done, and failed ones whose body was kept."""
+    refused: int = 0
+    """Rows of the ledger of refused links; `refused_beyond` more were only counted."""
+    refused_beyond: int = 0
+    sitemap_files: int = 0
+    sitemap_urls: int = 0
+    """Distinct page URLs that sitemaps named, in scope or not."""
+
+    @property
+    def open_pages(self) -> int:
+        return self.discovered - self.done - self.failed - self.duplicate - self.denied
+
+
+class Crawl(msgspec.Struct, frozen=True, kw_only=True):
+    """One crawl; `options` is the JSON snapshot taken when it was started, times are µs since the epoch."""
+
+    id: CrawlId
+    uid: str
+    team: int
+    kind: CrawlKind
+    url: str
+    options: bytes
+    key_seed: int
+    status: CrawlStatus
+    counts: Counts
+    created_at: int
+    ended_at: int | None = None
+    expires_at: int | None = None
+    error: str | None = None
+    note: bytes = b""
+    """JSON that the kickoff left for the summary: final start URL, robots findings, sitemap findings."""

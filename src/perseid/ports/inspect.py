@@ -1,0 +1,126 @@
+"""The read side of the truth: listings page by key and never hold a snapshot open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from perseid.model.crawl import Crawl
+from perseid.model.ids import CrawlId, JobId
+from perseid.model.job import JobKind, JobState
+
+
+class DocumentRow(NamedTuple):
+    """`seq` is dense from 1 in finishing order; `body` as in `StoredDocument`."""
+
+    seq: int
+    job: JobId
+    url: str
+    status: int
+    state: JobState
+    body: bytes
+    blob: str | None
+
+
+class FailureRow(NamedTuple):
+    job: JobId
+    url: str
+    code: str
+    message: str
+    status: int | None
+    attempts: int
+    at: int
+    referrer: str | None
+
+
+class DeniedRow(NamedTuple):
+    id: int
+    url: str
+    reason: str
+    message: str
+    referrer: str | None
+
+
+class JobView(NamedTuple):
+    job: JobId
+    crawl: CrawlId
+    kind: JobKind
+    url: str
+    state: JobState
+    depth: int
+    attempts: int
+    stalls: int
+    host: str | None
+    code: str
+    message: str
+
+
+class HostView(NamedTuple):
+    name: str
+    active: int
+    max_active: int
+    gap_us: int
+    interval_us: int
+    open_at: int
+    backoffs: int
+    waiting: int
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a URL is, or is not, among a crawl's pages."""
+
+    url: str
+    crawl: str
+    state: str
+    """A `JobState`, or `refused` (ledger), `alias` (a redirect's end) or `unknown`."""
+    reason: str = ""
+    message: str = ""
+    referrers: tuple[str, ...] = ()
+    """From the page that named it up to the start."""
+    attempts: int = 0
+    stalls: int = 0
+    status: int | None = None
+    depth: int | None = None
+    seen_as: str = ""
+    """The spelling under which the crawl knows it."""
+    final_url: str = ""
+
+
+class Progress(NamedTuple):
+    """State of the work that has not ended, derived."""
+
+    queued: int
+    active: int
+    retrying: int
+    hosts: list[tuple[str, int]]
+
+
+class Inspect(Protocol):
+    async def crawl(self, uid: str) -> Crawl:
+        """Raises `NotFound`."""
+        ...
+
+    async def crawls(self, *, before: int | None = None, limit: int = 100) -> list[Crawl]:
+        """Newest first; `before` is the `created_at` of the last one seen."""
+        ...
+
+    async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]: ...
+
+    async def failures(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[FailureRow]: ...
+
+    async def failure_counts(self, crawl: CrawlId) -> dict[str, int]: ...
+
+    async def denied(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[DeniedRow]: ...
+
+    async def denied_counts(self, crawl: CrawlId) -> dict[str, int]: ...
+
+    async def jobs(
+        self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100
+    ) -> list[JobView]: ...
+
+    async def explain(self, crawl: CrawlId, keys: list[int], url: str) -> Explanation: ...
+
+    async def progress(self, crawl: CrawlId) -> Progress: ...
+
+    async def hosts(self, *, limit: int = 100) -> list[HostView]: ...

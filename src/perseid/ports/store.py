@@ -1,0 +1,289 @@
+"""The write side of the truth. One implementation per database; all pass `tests/conformance`.
+
+Invariants every implementation keeps, whatever the caller does and whenever it dies:
+
+1. A job ends at most once; `step` writes nothing of a page whose lock no longer matches.
+2. Finishing a page is one transaction: document, links, counters, slots, completion of the crawl.
+3. A crawl is `COMPLETED` exactly when it has no open job.
+4. `active` of each queue, host and team equals the number of its leases, and never exceeds its maximum.
+5. Nothing claimable waits for longer than one `step`: whoever frees a slot wakes its waiter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from perseid.model.crawl import CrawlKind
+from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denial, Denied
+
+
+class HostDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """Politeness of a host nobody has said anything about yet."""
+
+    max_active: int = 8
+    interval_us: int = 100_000
+    """Shortest mean time between two requests (10 a second); 0 is unlimited."""
+    burst: int = 10
+    give_up_after: int = 8
+    """Back-offs in a row after which waiting URLs of the host fail."""
+    give_up_after_us: int = 3_600_000_000
+    max_backoff_us: int = 300_000_000
+    global_interval_us: int = 1_000
+    """Over all public hosts together (1,000 requests a second)."""
+    global_burst: int = 1_000
+
+
+class NewUrl(NamedTuple):
+    """A job to admit: for pages `key` is the crawl's key of the URL; `depth` counts links from the start."""
+
+    url: str
+    key: int
+    host: str
+    kind: JobKind = JobKind.PAGE
+    depth: int = 0
+    counted: bool = True
+    """False for a start page that its own rules refuse: fetched for its links, outside the limit."""
+    sitemap: bool = False
+    """Named by a sitemap: counts into the coverage."""
+    payload: str = ""
+    """Kind-specific, e.g. the nesting of a sitemap file."""
+
+
+class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
+    uid: str
+    url: str
+    options: bytes
+    key_seed: int
+    kind: CrawlKind = CrawlKind.CRAWL
+    team: int = 1
+    limit: int | None = None
+    max_discovery_depth: int | None = None
+    keep_variants: bool = False
+    """Remember other spellings under one key, to be tried if the first answers 404 or 410."""
+    max_concurrency: int | None = None
+    delay_us: int = 0
+    deadline_us: int | None = None
+    """From the start of the crawl."""
+    ttl_us: int | None = None
+    """From its end until it may be pruned; None keeps it until asked."""
+    max_denied: int = 1_000_000
+    first: tuple[NewUrl, ...] = ()
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """The right to run one job until `expires_at` (store's clock, µs)."""
+
+    job: JobId
+    crawl: CrawlId
+    lock: LockToken
+    kind: JobKind
+    url: str
+    key: int
+    depth: int
+    host: str
+    gap_us: int
+    """Above 0 the host takes one request at a time with this pause: a lease is one request."""
+    attempts: int
+    stalls: int
+    counted: bool
+    payload: str
+    hops: bytes
+    """State of a redirect chain that moved between hosts; empty at its start."""
+    expires_at: int
+
+    @property
+    def alone(self) -> bool:
+        """It took its process down twice: run it with nothing beside it."""
+        return self.stalls >= 2
+
+
+class HostNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job learnt about a host that it had to do with."""
+
+    host: str
+    answered: bool = False
+    """It answered something else than a throttle: back-offs in a row start anew."""
+    throttled: bool = False
+    """It answered 429 or 503: back off by `retry_after_us`, else exponentially."""
+    down: bool = False
+    """It could not be reached: back off exponentially."""
+    retry_after_us: int | None = None
+    request_age_us: int | None = None
+    """How long ago the last request to it began, for hosts with a gap."""
+    gap_us: int | None = None
+    """Crawl-delay of its robots.txt."""
+    private: bool | None = None
+    """Loopback or private address: not throttled."""
+
+
+class StoredDocument(NamedTuple):
+    """A document ready to be written: `body` is compressed JSON, `blob` the path of a body kept outside."""
+
+    url: str
+    status: int
+    title: str | None
+    body: bytes
+    blob: str | None = None
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """The page is here. Without a document the job was no page (kickoff, sitemap, uncounted start)."""
+
+    document: StoredDocument | None = None
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """The page is not to be had. `http_nnn` failures keep the body they came with."""
+
+    code: str
+    message: str
+    status: int | None = None
+    document: StoredDocument | None = None
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """An admitted URL that turned out to be denied."""
+
+    denial: Denial
+
+
+class Again(msgspec.Struct, frozen=True, tag=True):
+    """Not ended: back to waiting, after `delay_us`, perhaps on another host's lane."""
+
+    delay_us: int = 0
+    attempted: bool = False
+    """It counts as one of the page's own attempts."""
+    code: str = ""
+    message: str = ""
+    host: str | None = None
+    hops: bytes = b""
+
+
+End = Done | Failed | Refused | Again
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one run of a job brings home."""
+
+    lease: Lease
+    end: End
+    urls: Sequence[NewUrl] = ()
+    """Links accepted; their depth is set by the store from the page's shortest known depth."""
+    denied: Sequence[Denied] = ()
+    cut: bool = False
+    """The discovery depth was used up at the depth of the lease (see `Judged.cut`)."""
+    final_key: int | None = None
+    """Key of the final URL where redirects changed it."""
+    final_url: str = ""
+    hosts: Sequence[HostNote] = ()
+    note: bytes | None = None
+    """Replaces the crawl's note (kickoff only)."""
+    sitemap_files: int = 0
+
+
+class StepResult(NamedTuple):
+    """`kept[i]` says whether `finished[i]` was written (its lock still held and its crawl went on)."""
+
+    kept: list[bool]
+    leases: list[Lease]
+    wait_us: int | None
+    """Until the next known reason to ask again (retry due, host opens); None when nothing waits for time."""
+
+
+class WorkerSeen(NamedTuple):
+    id: WorkerId
+    host: str
+    pid: int
+    pid_started: int
+    beat: int
+
+
+class AuditFinding(NamedTuple):
+    what: str
+    expected: int
+    found: int
+
+
+class Store(Protocol):
+    """All methods are atomic; times are the store's own. Raises `StoreUnavailable` where a retry helps."""
+
+    async def close(self) -> None: ...
+
+    async def start(self, crawl: NewCrawl) -> CrawlId:
+        """Write the crawl and its first jobs in one transaction (durable: synced to disk)."""
+        ...
+
+    async def add(
+        self, crawl: CrawlId, urls: Sequence[NewUrl], *, parent: Lease | None = None, denied: Sequence[Denied] = ()
+    ) -> int:
+        """Admit URLs not seen before, within the limit; the number admitted.
+
+        With `parent`, only while that lease is still held; huge fan-outs come in chunks before the step.
+        """
+        ...
+
+    async def step(
+        self,
+        worker: WorkerId,
+        finished: Sequence[Finished],
+        want: int,
+        *,
+        kinds: Sequence[JobKind] = tuple(JobKind),
+        lease_us: int = 120_000_000,
+        crawl: CrawlId | None = None,
+    ) -> StepResult:
+        """Finish and claim in one transaction. With `crawl`, claims only of that crawl."""
+        ...
+
+    async def cancel(self, crawl: CrawlId) -> bool:
+        """End a running crawl as cancelled; what it has is kept. False if it had ended before."""
+        ...
+
+    async def fail(self, crawl: CrawlId, error: str) -> bool:
+        """End a running crawl as failed (its kickoff could not even begin)."""
+        ...
+
+    async def register(self, host: str, pid: int, pid_started: int) -> WorkerId: ...
+
+    async def beat(self, worker: WorkerId) -> set[CrawlId] | None:
+        """Show life; the crawls of this worker's leases that have ended, or None if it was declared dead."""
+        ...
+
+    async def workers(self) -> list[WorkerSeen]: ...
+
+    async def reap(self, dead: Sequence[WorkerId]) -> int:
+        """Return the leases of dead workers, and all past their expiry, to waiting (`stalls` + 1)."""
+        ...
+
+    async def sweep(self, *, chunk: int = 5_000) -> int:
+        """One round of clean-up: lanes of ended crawls, deadlines, hosts given up. Rows touched."""
+        ...
+
+    async def unpark(self) -> int:
+        """Safety net: wake waiters of any gate with room. What it finds is a bug: must stay 0."""
+        ...
+
+    async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
+        """Delete ended crawls, with all their rows, in chunks; the crawls that are gone."""
+        ...
+
+    async def audit(self) -> list[AuditFinding]:
+        """Compare leases with slots and rows with counters in one snapshot; repairs nothing."""
+        ...
+
+    async def checkpoint(self) -> None: ...
+
+    async def get_robots(self, origin: str) -> tuple[int, int, bytes] | None:
+        """(fetched_at µs, status, body) of an origin's robots.txt."""
+        ...
+
+    async def put_robots(self, origin: str, status: int, body: bytes) -> None: ...
+
+    async def set_crawl_limits(self, crawl: CrawlId, *, max_concurrency: int | None) -> None: ...
+
+    async def set_team_limit(self, team: int, max_active: int | None) -> None: ...
