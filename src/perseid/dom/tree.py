@@ -1,0 +1,31 @@
+"""Parses a page once, with whichever backend can: the door to this room."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from perseid.dom.lexbor import LexborTree
+from perseid.dom.node import OTHER, TEXT, Backend, Flat, Node, Tree
+from perseid.dom.turbo import TurboTree
+
+__all__ = ["OTHER", "TEXT", "Backend", "Flat", "Node", "Tree", "parse"]
+
+
+def parse(html: str, *, backend: Literal["auto", "turbohtml", "lexbor"] = "auto") -> Tree:
+    """The tree of `html`, whatever `html` holds; "auto" is turbohtml, and lexbor where that raises.
+
+    Lone surrogates become U+FFFD, so that all text taken from the tree can be encoded.
+    """
+    if not html.isascii():
+        try:
+            html.encode()
+        except UnicodeEncodeError:
+            html = html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if backend == "lexbor":
+        return LexborTree(html)
+    if backend == "turbohtml":
+        return TurboTree(html)
+    try:
+        return TurboTree(html)
+    except Exception:  # noqa: BLE001  # a young C parser: whatever it raises, the page is not lost
+        return LexborTree(html)

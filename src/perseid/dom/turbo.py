@@ -1,0 +1,150 @@
+"""The first backend: turbohtml, a C parser whose tree serves all steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turbohtml import Element, Text
+from turbohtml import parse as turbo_parse
+
+from perseid.dom.node import OTHER, TEXT, UNMARKED, Flat, Node, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turbohtml import Document
+
+
+class TurboTree(Tree):
+    backend = "turbohtml"
+
+    def __init__(self, html: str) -> None:
+        self.native: Document = turbo_parse(html, positions=False, allow_declarative_shadow_roots=False)
+        root = self.native.root
+        if root is None:
+            raise ValueError("turbohtml made no root element")
+        self._root = root
+        if "emplate" in html or "EMPLATE" in html:
+            self._settle_templates()
+        self._body: Element | None = None
+
+    def _settle_templates(self) -> None:
+        """Templates are inert: they go, save declarative shadow roots, whose content is on the page."""
+        for node in self.native.select("template"):
+            if node.attr("shadowrootmode") is not None:
+                for fragment in list(node.children):
+                    node.insert_before(*list(fragment.children))
+            node.extract()
+
+    @property
+    def root(self) -> Node:
+        return self._root
+
+    @property
+    def body(self) -> Node:
+        if self._body is None:
+            self._body = self._root.select_one("body") or self._root
+        return self._body
+
+    def select(self, css: str, within: Node | None = None) -> list[Node]:
+        return (self.native if within is None else within).select(css)  # type: ignore[no-any-return]  # opaque
+
+    def first(self, css: str, within: Node | None = None) -> Node | None:
+        return (self.native if within is None else within).select_one(css)
+
+    def tag(self, node: Node) -> str:
+        kind = type(node)
+        if kind is Element:
+            return node.tag.lower()  # type: ignore[no-any-return]  # opaque node
+        return TEXT if kind is Text else OTHER
+
+    def attr(self, node: Node, name: str) -> str | None:
+        return node.attr(name) if type(node) is Element else None
+
+    def attrs(self, node: Node) -> dict[str, str]:
+        if type(node) is not Element:
+            return {}
+        return {
+            name.lower(): " ".join(value) if isinstance(value, list) else value or ""
+            for name, value in node.attrs.items()
+        }
+
+    def data(self, node: Node) -> str:
+        return node.data if type(node) is Text else ""
+
+    def text(self, node: Node) -> str:
+        return node.text  # type: ignore[no-any-return]  # opaque node
+
+    def parent(self, node: Node) -> Node | None:
+        up = node.parent
+        return up if type(up) is Element else None
+
+    def children(self, node: Node) -> list[Node]:
+        return list(node.children)
+
+    def elements(self, node: Node) -> list[Node]:
+        return [child for child in node.children if type(child) is Element]
+
+    def walk(self, node: Node) -> Iterator[Node]:
+        return node.descendants  # type: ignore[no-any-return]  # opaque node
+
+    def outer_html(self, node: Node) -> str:
+        return node.html  # type: ignore[no-any-return]  # opaque node
+
+    def inner_html(self, node: Node) -> str:
+        return node.inner_html  # type: ignore[no-any-return]  # opaque node
+
+    def remove(self, node: Node) -> None:
+        if node.parent is not None:
+            node.extract()
+
+    def unwrap(self, node: Node) -> None:
+        if node.parent is not None:
+            node.unwrap()
+
+    def set_attr(self, node: Node, name: str, value: str | None) -> None:
+        if value is not None:
+            node.attrs[name] = value
+        elif name in node.attrs:
+            del node.attrs[name]
+
+    def replace_with_text(self, node: Node, text: str) -> None:
+        node.replace_with(Text(text))
+
+    def flatten(self, node: Node | None = None) -> Flat:
+        start = self.body if node is None else node
+        flat = Flat()
+        nodes, tags, parents, marks = flat.nodes, flat.tags, flat.parents, flat.marks
+        own, texts = flat.own, flat.texts
+        index: dict[Node, int] = {}
+        where = index.get
+        for item in _with_self(start):
+            kind = type(item)
+            if kind is Element:
+                tag = item.tag
+                index[item] = len(nodes)
+                nodes.append(item)
+                tags.append(tag)
+                parents.append(where(item.parent, -1))
+                own.append(0)
+                texts.append("")
+                if tag in UNMARKED:
+                    marks.append("")
+                else:
+                    attr = item.attr
+                    mark = f"{attr('class') or ''} {attr('id') or ''} {attr('role') or ''}"
+                    marks.append(mark.lower() if len(mark) > 2 else "")
+            elif kind is Text:
+                run = item.data
+                size = len(run.strip())
+                if size:
+                    at = index[item.parent]
+                    own[at] += size
+                    texts[at] = run
+        flat.close()
+        return flat
+
+
+def _with_self(node: Node) -> Iterator[Node]:
+    yield node
+    yield from node.descendants
