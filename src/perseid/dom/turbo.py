@@ -47,7 +47,7 @@ class TurboTree(Tree):
         return self._body
 
     def select(self, css: str, within: Node | None = None) -> list[Node]:
-        return (self.native if within is None else within).select(css)  # type: ignore[no-any-return]  # opaque
+        return (self.native if within is None else within).select(css)
 
     def first(self, css: str, within: Node | None = None) -> Node | None:
         return (self.native if within is None else within).select_one(css)
