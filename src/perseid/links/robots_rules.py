@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +23,9 @@ _FEW = 24
 _GRAM = 4
 _TOLD = 300
 """Characters of a rule that are quoted to people."""
+
+
+_Key = TypeVar("_Key")
 
 
 class Rule(NamedTuple):
@@ -69,17 +72,18 @@ class RuleSet:
     def __init__(self, rules: Iterable[tuple[bool, str]]) -> None:
         self._prefixes: dict[str, Rule] = {}
         self._exact: dict[str, Rule] = {}
-        wild: dict[str, Rule] = {}
+        wild: dict[tuple[tuple[str, ...], bool], Rule] = {}
         for allow, pattern in rules:
             for rule in _compile(allow, pattern):
                 if len(rule.pieces) > 1:
-                    _keep(wild, "*".join(rule.pieces) + "$" * rule.anchored, rule)
+                    _keep(wild, (rule.pieces, rule.anchored), rule)
                 else:
                     _keep(self._exact if rule.anchored else self._prefixes, rule.pieces[0], rule)
         self._prefix_sizes = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
-        self._wild = sorted(wild.values(), key=_rank)
-        self._grams: dict[str, list[Rule]] = _by_rarest_gram(self._wild) if len(wild) > _FEW else {}
-        self._gram_sizes = sorted({len(gram) for gram in self._grams})
+        # Beside each rule a piece that must occur: the test that nearly always settles it.
+        self._wild = [(max(rule.pieces, key=len), rule) for rule in sorted(wild.values(), key=_rank)]
+        self._grams = _by_rarest_gram(self._wild) if len(wild) > _FEW else {}
+        self._gram_sizes = sorted({len(gram) for gram in self._grams if gram})
 
     def decide(self, path: str) -> Rule | None:
         """The rule that decides about a normalised path and query; None where none matches."""
@@ -93,24 +97,22 @@ class RuleSet:
                 if starred is not None and _rank(starred) < _rank(best):
                     best = starred
                 break
-        if (exact := self._exact.get(path)) is not None and (best is None or _rank(exact) < _rank(best)):
+        if self._exact and (exact := self._exact.get(path)) and (not best or _rank(exact) < _rank(best)):
             best = exact
-        for rule in self._candidates(path):
-            if best is not None and _rank(best) < _rank(rule):
-                break
-            if rule.matches(path):
-                return rule
+        for needle, rule in self._candidates(path) if self._grams else self._wild:
+            if needle in path and rule.matches(path):
+                return rule if best is None or _rank(rule) < _rank(best) else best
         return best
 
-    def _candidates(self, path: str) -> list[Rule]:
+    def _candidates(self, path: str) -> list[tuple[str, Rule]]:
         """The wildcard rules worth trying, by rank."""
-        if not self._grams or len(self._gram_sizes) * len(path) > len(self._wild):
+        if len(self._gram_sizes) * len(path) > len(self._wild):
             return self._wild
-        found: list[Rule] = []
-        for gram in {path[at : at + size] for size in self._gram_sizes for at in range(len(path))}:
-            found += self._grams.get(gram, ())
-        found += self._grams.get("", ())
-        found.sort(key=_rank)
+        found = list(self._grams.get("", ()))
+        for size in self._gram_sizes:
+            for gram in {path[at : at + size] for at in range(len(path) - size + 1)}:
+                found += self._grams.get(gram, ())
+        found.sort(key=_rank_of_candidate)
         return found
 
 
@@ -188,25 +190,28 @@ def _rank(rule: Rule) -> tuple[int, bool]:
     return (-rule.size, not rule.allow)
 
 
-def _keep(rules: dict[str, Rule], key: str, rule: Rule) -> None:
+def _rank_of_candidate(candidate: tuple[str, Rule]) -> tuple[int, bool]:
+    return _rank(candidate[1])
+
+
+def _keep(rules: dict[_Key, Rule], key: _Key, rule: Rule) -> None:
     """Of rules with one pattern the one that ranks first is kept."""
     if (known := rules.get(key)) is None or _rank(rule) < _rank(known):
         rules[key] = rule
 
 
-def _by_rarest_gram(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+def _by_rarest_gram(candidates: list[tuple[str, Rule]]) -> dict[str, list[tuple[str, Rule]]]:
     """Group rules by a short piece of literal text that each must find, as rare a one as it has."""
-    options = [(rule, _grams(rule)) for rule in rules]
+    options = [(candidate, _grams(candidate[1])) for candidate in candidates]
     counts = Counter(gram for _, grams in options for gram in grams)
-    index: dict[str, list[Rule]] = {}
-    for rule, grams in options:
-        index.setdefault(min(grams, key=counts.__getitem__, default=""), []).append(rule)
+    index: dict[str, list[tuple[str, Rule]]] = {}
+    for candidate, grams in options:
+        index.setdefault(min(grams, key=counts.__getitem__, default=""), []).append(candidate)
     return index
 
 
 def _grams(rule: Rule) -> set[str]:
-    longest = max(map(len, rule.pieces))
-    size = min(_GRAM, longest)
+    size = min(_GRAM, max(map(len, rule.pieces)))
     if not size:
         return set()
     return {piece[at : at + size] for piece in rule.pieces for at in range(len(piece) - size + 1)}
