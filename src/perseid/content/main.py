@@ -35,9 +35,10 @@ def main_content(tree: Tree, *, url: str) -> Main:
     flat = tree.flatten()
     n = len(flat.nodes)
     weight = [0] * n
+    for at, run in zip(flat.run_at, flat.run_text, strict=True):
+        if len(run) > 25 and flat.tags[at] != "a":
+            weight[at] += len(run)
     for i in range(n - 1, 0, -1):
-        if flat.own[i] > 25 and flat.tags[i] != "a":
-            weight[i] += flat.own[i]
         weight[flat.parents[i]] += weight[i]
     best = 0
     while True:

@@ -141,15 +141,11 @@ class LexborTree(Tree):
                 flat.tags.append(tag)
                 up = item.parent
                 flat.parents.append(index.get(up.mem_id, -1) if up is not None else -1)
-                flat.own.append(0)
-                flat.texts.append("")
                 flat.marks.append("" if tag in UNMARKED else _mark(item))
             elif item.is_text_node:
-                run = item.text_content or ""
-                if size := len(run.strip()):
-                    at = index[item.parent.mem_id]
-                    flat.own[at] += size
-                    flat.texts[at] = run
+                if run := (item.text_content or "").strip():
+                    flat.run_at.append(index[item.parent.mem_id])
+                    flat.run_text.append(run)
         flat.close()
         return flat
 

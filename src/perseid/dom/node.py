@@ -29,7 +29,7 @@ class Flat:
     `range(i + 1, ends[i])` are the descendants of `i` and sums over subtrees are one reverse loop.
     """
 
-    __slots__ = ("ends", "marks", "nodes", "own", "parents", "tags", "texts")
+    __slots__ = ("ends", "marks", "nodes", "parents", "run_at", "run_text", "tags")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -38,10 +38,10 @@ class Flat:
         self.ends: list[int] = []
         self.marks: list[str] = []
         """`class id role`, lower-cased, for block-level elements; empty for inline ones."""
-        self.own: list[int] = []
-        """Characters of the element's direct text, outer white space of each run not counted."""
-        self.texts: list[str] = []
-        """The last run of direct text that is not blank, as it stands in the page; else empty."""
+        self.run_at: list[int] = []
+        """For each run of text that is not blank, in document order, the element it stands in directly."""
+        self.run_text: list[str] = []
+        """The runs themselves, without outer white space."""
 
     def close(self) -> None:
         """Fill `ends`; backends call it once at the end."""

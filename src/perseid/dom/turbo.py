@@ -115,7 +115,7 @@ class TurboTree(Tree):
         start = self.body if node is None else node
         flat = Flat()
         nodes, tags, parents, marks = flat.nodes, flat.tags, flat.parents, flat.marks
-        own, texts = flat.own, flat.texts
+        run_at, run_text = flat.run_at, flat.run_text
         index: dict[Node, int] = {}
         where = index.get
         for item in _with_self(start):
@@ -126,8 +126,6 @@ class TurboTree(Tree):
                 nodes.append(item)
                 tags.append(tag)
                 parents.append(where(item.parent, -1))
-                own.append(0)
-                texts.append("")
                 if tag in UNMARKED:
                     marks.append("")
                 else:
@@ -135,12 +133,10 @@ class TurboTree(Tree):
                     mark = f"{attr('class') or ''} {attr('id') or ''} {attr('role') or ''}"
                     marks.append(mark.lower() if len(mark) > 2 else "")
             elif kind is Text:
-                run = item.data
-                size = len(run.strip())
-                if size:
-                    at = index[item.parent]
-                    own[at] += size
-                    texts[at] = run
+                run = item.data.strip()
+                if run:
+                    run_at.append(index[item.parent])
+                    run_text.append(run)
         flat.close()
         return flat
 

@@ -139,15 +139,15 @@ def test_flat_lists_describe_the_subtree(page: Tree) -> None:
     assert flat.tags == ["body", "div", "p", "b", "ul", "li", "li", "a"]
     assert flat.parents == [-1, 0, 1, 2, 1, 4, 4, 0]
     assert flat.ends == [8, 7, 4, 4, 7, 6, 7, 8]
-    assert flat.own == [0, 0, 8, 3, 0, 1, 1, 1]
+    assert flat.run_at == [2, 3, 2, 5, 6, 7]
+    assert flat.run_text == ["one", "two", "three", "a", "b", "q"]
     assert flat.marks[:2] == ["wide  page  ", " main main"]
-    assert flat.texts[3] == "two"
     assert flat.nodes[2] == page.first("p")
 
 
 def test_both_backends_flatten_alike() -> None:
     one, two = (dom.parse(PAGE, backend=b).flatten() for b in BACKENDS)
-    for name in ("tags", "parents", "ends", "marks", "own", "texts"):
+    for name in ("tags", "parents", "ends", "marks", "run_at", "run_text"):
         assert getattr(one, name) == getattr(two, name), name
 
 
