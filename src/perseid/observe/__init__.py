@@ -1,1 +1,1 @@
-"""Logs as JSON lines with fixed event names."""
+"""What the outside may see while it works: log events as JSON lines on stderr, without secrets."""

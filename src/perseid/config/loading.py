@@ -1,0 +1,209 @@
+"""Settings from their sources: flag > environment > file > default. Pure: everything comes as an argument."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from perseid.config.settings import Settings
+from perseid.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+PREFIX = "PERSEID_"
+DEFAULT = "default"
+FLAG = "flag"
+
+
+class FileSource(NamedTuple):
+    """A configuration file that was read: `name` stands in origins and errors."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+class Loaded(NamedTuple):
+    """`origins` maps each setting (`fetch.proxy`) to its source, for people."""
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+class Field(NamedTuple):
+    """One setting as its declaration has it."""
+
+    name: str
+    type: Any
+    default: Any
+    meta: msgspec.Meta
+    secret: bool
+    joined: bool
+    """Text that may also be given as a list or a truth value."""
+
+
+def load(
+    env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mapping[str, Any] | None = None
+) -> Loaded:
+    """Merge the sources; later files win over earlier ones, flags (`{"fetch.proxy": …}`) over all.
+
+    Raises `ConfigError` that names the setting, its source, the value and what is allowed.
+    """
+    fields = {field.name: field for field in declared()}
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(fields, DEFAULT)
+    for name, raw, origin in _given(env, files, flags or {}, fields):
+        values[name] = _convert(fields[name], raw, origin)
+        origins[name] = origin
+    return Loaded(_build(values), origins)
+
+
+def declared() -> Iterator[Field]:
+    """Every setting in the order of its declaration."""
+    for section in msgspec.structs.fields(Settings):
+        hints = get_type_hints(section.type, include_extras=True)
+        for member in msgspec.structs.fields(section.type):
+            kind, meta = _unwrap(hints[member.name])
+            extra = meta.extra or {}
+            yield Field(
+                f"{section.name}.{member.name}",
+                kind,
+                member.default,
+                meta,
+                bool(extra.get("secret")),
+                bool(extra.get("joined")),
+            )
+
+
+def _unwrap(hint: Any) -> tuple[Any, msgspec.Meta]:
+    if get_origin(hint) is Annotated:
+        kind, meta = get_args(hint)
+        return kind, meta
+    return hint, msgspec.Meta()
+
+
+def _given(
+    env: Mapping[str, str], files: Sequence[FileSource], flags: Mapping[str, Any], fields: Mapping[str, Field]
+) -> Iterator[tuple[str, Any, str]]:
+    """(setting, value, origin) from the weakest source to the strongest."""
+    sections = {name.partition(".")[0] for name in fields}
+    for source in files:
+        for name, raw in _of_file(source, sections):
+            if name not in fields:
+                raise _unknown(name, source.name, fields)
+            yield name, raw, source.name
+    for variable in sorted(env):
+        if (name := _env_name(variable, sections, fields)) is not None:
+            yield name, env[variable], variable
+    for name, raw in flags.items():
+        if name not in fields:
+            raise _unknown(name, FLAG, fields)
+        yield name, raw, FLAG
+
+
+def _of_file(source: FileSource, sections: set[str]) -> Iterator[tuple[str, Any]]:
+    for section, members in source.values.items():
+        if section not in sections:
+            raise _unknown(section, source.name, sections)
+        if not isinstance(members, dict):
+            raise ConfigError(f"{source.name}: {section} is a section; write [{section}] above its settings")
+        for member, raw in members.items():
+            yield f"{section}.{member}", raw
+
+
+def _env_name(variable: str, sections: set[str], fields: Mapping[str, Field]) -> str | None:
+    """The setting that an environment variable means; None for variables that are no settings."""
+    if not variable.startswith(PREFIX):
+        return None
+    body = variable.removeprefix(PREFIX).lower()
+    section, nested, member = body.partition("__")
+    name = f"{section}.{member}"
+    if nested:
+        if name in fields:
+            return name
+        raise _unknown(variable, "environment", [env_variable(field) for field in fields])
+    for section in sections:
+        if body.startswith(f"{section}_"):  # one underscore where two were meant
+            meant = f"{section}.{body[len(section) + 1 :]}"
+            if meant in fields:
+                raise ConfigError(f"{variable}: unknown setting; did you mean {env_variable(meant)}?")
+    return None
+
+
+def env_variable(name: str) -> str:
+    """`fetch.proxy` → `PERSEID_FETCH__PROXY`."""
+    return PREFIX + name.replace(".", "__").upper()
+
+
+def _convert(field: Field, raw: Any, origin: str) -> Any:
+    is_text = origin in {FLAG, env_variable(field.name)}  # files have types of their own
+    value = raw
+    if field.joined and isinstance(raw, bool):
+        value = str(raw).lower()
+    elif field.joined and isinstance(raw, (list, tuple)):
+        value = ",".join(str(part) for part in raw)
+    elif field.type is bool and is_text and isinstance(raw, str):
+        value = _TRUTH.get(raw.strip().lower(), raw)
+    elif get_origin(field.type) is tuple and is_text and isinstance(raw, str):
+        value = [part.strip() for part in raw.split(",") if part.strip()]
+    try:
+        return msgspec.convert(value, Annotated[field.type, field.meta], strict=not is_text)
+    except msgspec.ValidationError:
+        shown = "***" if field.secret else repr(raw)
+        where = origin if origin == env_variable(field.name) else f"{origin}: {field.name}"
+        raise ConfigError(f"{where} = {shown} is not allowed; allowed: {allowed(field)}") from None
+
+
+_TRUTH = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+
+
+def allowed(field: Field) -> str:
+    """What a setting may be, for people."""
+    kind, meta = field.type, field.meta
+    if get_origin(kind) is Literal:
+        return ", ".join(str(choice) for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "a list of texts (in the environment: separated by commas)"
+    if kind is bool:
+        return "true or false"
+    if field.joined:
+        return "true, false, or a list separated by commas"
+    if kind is str:
+        return "a text that is not empty" if meta.min_length else "a text"
+    noun = "a whole number" if kind is int else "a number"
+    bounds = [
+        f"{word} {bound:g}" if isinstance(bound, float) else f"{word} {bound}"
+        for word, bound in (("above", meta.gt), ("from", meta.ge), ("up to", meta.le))
+        if bound is not None
+    ]
+    return " ".join([noun, *bounds])
+
+
+def _unknown(name: str, origin: str, known: Any) -> ConfigError:
+    from difflib import get_close_matches  # noqa: PLC0415  only needed for this message
+
+    near = get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else "`perseid config show` lists all settings"
+    return ConfigError(f"{origin}: unknown setting {name}; {hint}")
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    sections: dict[str, Any] = {}
+    for section in msgspec.structs.fields(Settings):
+        prefix = f"{section.name}."
+        members = {
+            name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)
+        }
+        if members:
+            sections[section.name] = section.type(**members)
+    return Settings(**sections)
