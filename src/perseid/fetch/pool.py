@@ -1,0 +1,219 @@
+"""Pools of kept-alive connections, one per degree of trust, so that a permission can't leak through reuse.
+
+A connection to a private address that one request was allowed to open lies in the pool of named hosts,
+where only requests look that were given the same permission for the same host. Behind proxies the target
+is resolved and judged here before it is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from aiohttp_socks import ProxyConnector, ProxyType
+
+from perseid.fetch.address import AddressKind, address_kind
+from perseid.fetch.exchange import CURRENT
+from perseid.fetch.guard import NOTHING, Allowance, judge_address
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterator
+
+    from perseid.fetch.exchange import Exchange
+    from perseid.fetch.proxy import Proxy
+
+_DNS_TTL_S = 60
+_DNS_ENTRIES = 1024
+_MAX_SOCKS_POOLS = 32
+
+
+class PoolOptions:
+    """How connections are made; all have defaults that suit a crawler."""
+
+    def __init__(
+        self,
+        *,
+        allowance: Allowance = NOTHING,
+        connect_timeout_s: float = 10.0,
+        keepalive_s: float = 15.0,
+        max_connections: int = 1024,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.allowance = allowance
+        self.connect_timeout_s = connect_timeout_s
+        self.keepalive_s = keepalive_s
+        self.max_connections = max_connections
+        self.ssl_context = ssl_context
+
+
+class Answer(aiohttp.ClientResponse):
+    """Notes, while the connection is still at hand, which address answered."""
+
+    async def start(self, connection: Any) -> aiohttp.ClientResponse:
+        exchange = CURRENT.get()
+        if exchange.proxy is None:
+            peer = connection.transport and connection.transport.get_extra_info("peername")
+            if peer:
+                exchange.private = judge_address(peer[0], peer[1], named=True).private
+        await super().start(connection)
+        exchange.refused = ""
+        exchange.status = self.status
+        return self
+
+
+class _NoCookies(aiohttp.DummyCookieJar):
+    """Cookies belong to a redirect chain, not to the client: don't even parse them here."""
+
+    def update_cookies_from_headers(self, headers: Any, response_url: Any) -> None:
+        pass
+
+
+class Pools:
+    """Opened lazily inside the running loop; belongs to that loop until `close`."""
+
+    def __init__(self, options: PoolOptions) -> None:
+        self._options = options
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._socks: dict[str, tuple[aiohttp.ClientSession, list[object]]] = {}
+        self._resolved: dict[str, tuple[float, list[str]]] = {}
+
+    def direct(self, *, named: bool) -> aiohttp.ClientSession:
+        """Connections to the site itself, each judged by the guard as it is made."""
+        return self._session("named" if named else "guarded", named=named, judged=True)
+
+    def http_proxied(self) -> aiohttp.ClientSession:
+        """Connections to and through HTTP proxies; the library keeps them apart by proxy and target."""
+        return self._session("proxied", named=True, judged=False)
+
+    @asynccontextmanager
+    async def socks_proxied(self, proxy: Proxy) -> AsyncIterator[aiohttp.ClientSession]:
+        """Connections through one SOCKS proxy; pools of the least recently used proxies are closed."""
+        session, users = self._socks.pop(proxy.url, (None, []))
+        if session is None:
+            session = self._open(
+                ProxyConnector(
+                    host=proxy.host,
+                    port=proxy.port,
+                    proxy_type=ProxyType.SOCKS5,
+                    username=proxy.username,
+                    password=proxy.password,
+                    rdns=True,
+                    **self._connector_options(),
+                )
+            )
+        self._socks[proxy.url] = (session, users)
+        token = object()
+        users.append(token)
+        try:
+            yield session
+        finally:
+            users.remove(token)
+            idle = [url for url, (_, busy) in self._socks.items() if not busy]
+            for url in idle[: max(0, len(self._socks) - _MAX_SOCKS_POOLS)]:
+                await self._socks.pop(url)[0].close()
+
+    async def checked_address(self, exchange: Exchange, port: int) -> str:
+        """An address of the host that the guard lets pass, for a proxy to connect to.
+
+        Raises `PermissionError` with `exchange.refused` set, or `socket.gaierror`.
+        """
+        for address in await self._resolve(exchange.host, port):
+            verdict = judge_address(address, port, self._options.allowance, named=exchange.named)
+            if verdict.allowed or (exchange.named and address == exchange.host):
+                exchange.refused = ""
+                exchange.private = verdict.private
+                return address
+            exchange.refused = exchange.refused or verdict.reason
+            exchange.private = verdict.private
+        raise PermissionError(errno.EACCES, exchange.refused or "no address")
+
+    async def close(self) -> None:
+        """Close all connections; the pools may be used again afterwards, in another loop even."""
+        sessions = [*self._sessions.values(), *(session for session, _ in self._socks.values())]
+        self._sessions.clear()
+        self._socks.clear()
+        for session in sessions:
+            await session.close()
+        if sessions:
+            # Transports close in a callback of their own: give it its turn.
+            await asyncio.sleep(0)
+
+    async def _resolve(self, host: str, port: int) -> list[str]:
+        if address_kind(host) is not AddressKind.INVALID:
+            return [host]
+        now = time.monotonic()
+        known = self._resolved.get(host)
+        if known is not None and known[0] > now:
+            return known[1]
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        # IPv4 first: few proxies reach IPv6.
+        found.sort(key=lambda entry: entry[0] != socket.AF_INET)
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        if len(self._resolved) >= _DNS_ENTRIES:
+            self._resolved.clear()
+        self._resolved[host] = (now + _DNS_TTL_S, addresses)
+        return addresses
+
+    def _session(self, name: str, *, named: bool, judged: bool) -> aiohttp.ClientSession:
+        session = self._sessions.get(name)
+        if session is None:
+            session = self._sessions[name] = self._open(
+                aiohttp.TCPConnector(
+                    socket_factory=self._socket_factory(named=named, judged=judged),
+                    resolver=aiohttp.ThreadedResolver(),
+                    ttl_dns_cache=_DNS_TTL_S,
+                    **self._connector_options(),
+                )
+            )
+        return session
+
+    def _open(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+        session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=_NoCookies(),
+            response_class=Answer,
+            auto_decompress=False,
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(
+                total=None, connect=self._options.connect_timeout_s, ceil_threshold=60
+            ),
+            # Long policies and many cookies are common; the whole head is bounded by the product.
+            max_line_size=16 * 1024,
+            max_field_size=64 * 1024,
+            max_headers=256,
+        )
+        # A request is repeated by us, and only when the connection came from the pool.
+        session._retry_connection = False  # noqa: SLF001 - there is no public switch
+        return session
+
+    def _connector_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "limit": self._options.max_connections,
+            "keepalive_timeout": self._options.keepalive_s,
+        }
+        if self._options.ssl_context is not None:
+            options["ssl"] = self._options.ssl_context
+        return options
+
+    def _socket_factory(self, *, named: bool, judged: bool) -> Any:
+        allowance = self._options.allowance
+
+        def open_socket(address_info: Any) -> socket.socket:
+            family, kind, protocol, _, address = address_info
+            exchange = CURRENT.get()
+            exchange.fresh = True
+            if judged:
+                verdict = judge_address(address[0], address[1], allowance, named=named)
+                if not verdict.allowed and not (named and address[0] == exchange.host):
+                    exchange.refused = verdict.reason
+                    exchange.private = verdict.private
+                    raise PermissionError(errno.EACCES, verdict.reason)
+            return socket.socket(family, kind, protocol)
+
+        return open_socket
