@@ -1,0 +1,119 @@
+"""URLs as browsers read them (WHATWG URL): a thin typed seam over upa_url, the only place that knows it.
+
+Input is cleaned as the standard says: outer spaces and control characters, and tabs and newlines anywhere,
+are dropped. Nothing here raises on hostile input; what no browser could open is None.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import upa_url  # type: ignore[import-untyped]  # ships no types; this module is its typed face
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_parse = upa_url.URL.parse
+
+DEFAULT_PORT = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
+"""The special schemes of the standard that have one; it never shows in a serialised URL."""
+
+
+class Url(NamedTuple):
+    """One parsed URL. `path` and `query` stay percent-encoded as they were found."""
+
+    href: str
+    scheme: str
+    """Lower-case, without the colon."""
+    host: str
+    """Lower-case, in ASCII (IDNA); IPv6 addresses keep their brackets; empty where the scheme has none."""
+    port: int | None
+    """The port in effect, the scheme's default included; None where neither is known."""
+    path: str
+    query: str
+    """Without the question mark; empty where there is none."""
+    fragment: str
+    """Without the hash sign; empty where there is none."""
+
+    @property
+    def is_web(self) -> bool:
+        return self.scheme in ("http", "https")
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port (WHATWG "origin"); "null" for schemes without one."""
+        if self.scheme not in DEFAULT_PORT:
+            return "null"
+        port = "" if self.port == DEFAULT_PORT[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{self.host}{port}"
+
+
+class Base:
+    """A base URL parsed once, against which many links are resolved."""
+
+    __slots__ = ("_base",)
+
+    def __init__(self, url: str) -> None:
+        self._base = _lenient(url, None)
+
+    def join(self, href: str) -> str | None:
+        """`href` as an absolute URL, or None; with an unusable base only absolute links resolve."""
+        try:
+            found = _parse(href, self._base) if self._base is not None else _parse(href)
+            return None if found is None else found.href
+        except TypeError:
+            found = _lenient(href, self._base)
+            return None if found is None else found.href  # type: ignore[no-any-return]  # untyped library
+
+    def join_all(self, hrefs: Iterable[str]) -> list[str | None]:
+        """One answer of `join` for each of `hrefs`, in their order."""
+        join = self.join
+        return [join(href) for href in hrefs]
+
+
+def join(href: str, base: str) -> str | None:
+    """`href` resolved against `base`, serialised; None where no browser could open it.
+
+    >>> join(" ../b?q#c ", "https://example.org/x/y/z")
+    'https://example.org/x/b?q#c'
+    """
+    return Base(base).join(href)
+
+
+def parse(url: str) -> Url | None:
+    """An absolute URL in its parts, or None."""
+    found = _lenient(url, None)
+    if found is None:
+        return None
+    scheme = found.protocol[:-1]
+    port = found.port
+    return Url(
+        href=found.href,
+        scheme=scheme,
+        host=found.hostname,
+        port=int(port) if port else DEFAULT_PORT.get(scheme),
+        path=found.pathname,
+        query=found.search[1:],
+        fragment=found.hash[1:],
+    )
+
+
+def serialize(url: str) -> str | None:
+    """An absolute URL as the standard writes it, or None."""
+    found = _lenient(url, None)
+    return None if found is None else found.href
+
+
+def origin(url: str) -> str | None:
+    """The origin of an absolute URL ("null" for schemes without one), or None where it is no URL."""
+    parts = parse(url)
+    return None if parts is None else parts.origin
+
+
+def _lenient(url: str, base: object) -> upa_url.URL | None:
+    """Parse what may hold lone surrogates: the standard takes U+FFFD for each (USVString)."""
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        url = url.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _parse(url) if base is None else _parse(url, base)

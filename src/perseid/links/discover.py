@@ -1,0 +1,173 @@
+"""From a parsed page to the links on it, as written; resolving and judging them is `perseid.links.scope`'s.
+
+What counts as a link, in this order: `link` elements of the head that name other pages (`next`, `prev`,
+`canonical`, `alternate` in HTML …; feeds, styles and icons don't), a meta refresh, and in document order
+`a`, `area`, `iframe`, `frame` and clickable elements with `data-href` or `data-url`. Inline frames
+(`srcdoc`, `data:text/html`) are read for their links too.
+
+`rel=nofollow` and a robots meta tag say how a search engine should rank, not what may be fetched: such links
+are followed. What may be fetched is robots.txt's to say.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from perseid.dom import tree as trees
+from perseid.dom import url as urls
+from perseid.links.textlinks import discover_text
+
+if TYPE_CHECKING:
+    from perseid.dom.tree import Node, Tree
+
+__all__ = ["Discovered", "Refresh", "discover", "discover_text"]
+
+MAX_INLINE = 2 * 1024 * 1024
+"""Characters of an inline frame that are parsed."""
+MAX_NESTING = 3
+"""How deep inline frames are read within inline frames."""
+
+_RELATIONS = frozenset(
+    "next prev previous canonical alternate up first last start contents index toc chapter section home".split()
+)
+_HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
+_LAZY_TAGS = ("a", "tr", "li", "div", "button", "span", "article")
+_LAZY = tuple(f"{tag}[{name}]" for tag in _LAZY_TAGS for name in ("data-href", "data-url"))
+_OTHERS = ("area[href]", "iframe", "frame[src]", *_LAZY)
+_ALL = ",".join(("a[href]", *_OTHERS))
+
+_REFRESH = re.compile(
+    r"""\s*(\d+)(?:\.[\d.]*)?\s*[;,\s]\s*(?:url\s*=\s*)?(?:"([^"]*)|'([^']*)|(.*))""",
+    re.IGNORECASE | re.DOTALL,
+)
+_REFRESH_DELAY = re.compile(r"\s*(\d+)")
+_DATA_HTML = re.compile(r"\s*data:\s*(?:text/html|application/xhtml\+xml)([^,]{0,200}),", re.IGNORECASE)
+
+
+class Refresh(NamedTuple):
+    """A `<meta http-equiv=refresh>`: after how many seconds, and where to (absolute)."""
+
+    delay_s: int
+    url: str
+
+
+class Discovered(NamedTuple):
+    """`hrefs` are as written, each once; all are to be resolved against `base`."""
+
+    base: str
+    hrefs: list[str]
+    canonical: str | None = None
+    """The absolute URL of `<link rel=canonical>`, where it is one."""
+    refresh: Refresh | None = None
+
+
+def discover(tree: Tree, page_url: str) -> Discovered:
+    """The links of a page whose final URL, after redirects, is `page_url`."""
+    return _discover(tree, page_url, MAX_NESTING)
+
+
+def _discover(tree: Tree, page_url: str, nesting: int) -> Discovered:
+    base = _base(tree, page_url)
+    hrefs: dict[str, None] = {}
+    canonical = _head_links(tree, base, hrefs)
+    refresh = _refresh(tree, base, hrefs)
+    attr = tree.attr
+    if any(tree.select(css) for css in _OTHERS):
+        for node in tree.select(_ALL):
+            _add(tree, node, base, hrefs, nesting)
+    else:
+        for node in tree.select("a[href]"):
+            hrefs[attr(node, "href") or ""] = None
+    return Discovered(base, list(hrefs), canonical, refresh)
+
+
+def _base(tree: Tree, page_url: str) -> str:
+    """The document base URL: the first base element with href counts, wherever it stands (HTML, 4.2.3)."""
+    for node in tree.select("base[href]"):
+        found = urls.join(tree.attr(node, "href") or "", page_url)
+        if found is not None and not found.startswith(("data:", "javascript:")):
+            return found
+        break
+    return page_url
+
+
+def _head_links(tree: Tree, base: str, hrefs: dict[str, None]) -> str | None:
+    canonical = None
+    for node in tree.select("link[rel]"):
+        relations = (tree.attr(node, "rel") or "").lower().split()
+        href = tree.attr(node, "href")
+        if not href or _RELATIONS.isdisjoint(relations):
+            continue
+        kind = (tree.attr(node, "type") or "").partition(";")[0].strip().lower()
+        if "stylesheet" in relations or ("alternate" in relations and kind not in _HTML_TYPES):
+            continue
+        hrefs[href] = None
+        if canonical is None and "canonical" in relations:
+            canonical = urls.join(href, base)
+    return canonical
+
+
+def _refresh(tree: Tree, base: str, hrefs: dict[str, None]) -> Refresh | None:
+    for node in tree.select("meta[http-equiv]"):
+        if (tree.attr(node, "http-equiv") or "").strip().lower() != "refresh":
+            continue
+        content = (tree.attr(node, "content") or "")[:4096]
+        found = _REFRESH.match(content)
+        if found is None:
+            continue
+        href = (found[2] or found[3] or found[4] or "").strip()
+        target = urls.join(href, base)
+        if not href or target is None:
+            continue
+        hrefs[href] = None
+        return Refresh(min(int(found[1][:9]), 10**9), target)
+    return None
+
+
+def _add(tree: Tree, node: Node, base: str, hrefs: dict[str, None], nesting: int) -> None:
+    attr = tree.attr
+    tag = tree.tag(node)
+    if tag in ("iframe", "frame"):
+        _add_frame(attr(node, "src"), attr(node, "srcdoc"), base, hrefs, nesting)
+        return
+    for name in ("href", "data-href", "data-url"):
+        # On other elements than links an href attribute means nothing.
+        if (name != "href" or tag in ("a", "area")) and (value := attr(node, name)) is not None:
+            hrefs[value] = None
+
+
+def _add_frame(src: str | None, srcdoc: str | None, base: str, hrefs: dict[str, None], nesting: int) -> None:
+    html = srcdoc
+    if html is None and src is not None:
+        head = _DATA_HTML.match(src)
+        if head is None:
+            hrefs[src] = None
+            return
+        html = _data_html(src[head.end() :], head[1])
+    if not html or nesting == 0:
+        return
+    inner = _discover(trees.parse(html[:MAX_INLINE]), base, nesting - 1)
+    for href in inner.hrefs:
+        # Only a base element of its own makes links of an inline frame differ from those of the page.
+        found = href if inner.base == base else urls.join(href, inner.base)
+        if found is not None:
+            hrefs[found] = None
+
+
+def _data_html(body: str, parameters: str) -> str:
+    """The HTML inside a data: URL (RFC 2397), percent- or base64-encoded; empty where it is broken."""
+    raw = unquote_to_bytes(body[: MAX_INLINE * 3])
+    if ";base64" in parameters.replace(" ", "").lower():
+        raw = b"".join(raw.split())
+        try:
+            raw = base64.b64decode(raw + b"=" * (-len(raw) % 4))
+        except binascii.Error:
+            return ""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("windows-1252", "replace")
