@@ -219,7 +219,12 @@ class Store(Protocol):
         ...
 
     async def add(
-        self, crawl: CrawlId, urls: Sequence[NewUrl], *, parent: Lease | None = None, denied: Sequence[Denied] = ()
+        self,
+        crawl: CrawlId,
+        urls: Sequence[NewUrl],
+        *,
+        parent: Lease | None = None,
+        denied: Sequence[Denied] = (),
     ) -> int:
         """Admit URLs not seen before, within the limit; the number admitted.
 

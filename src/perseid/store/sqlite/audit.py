@@ -1,0 +1,59 @@
+"""Comparing what is counted with what is there, in one snapshot. It alarms and never repairs."""
+
+from __future__ import annotations
+
+from perseid.ports.store import AuditFinding
+from perseid.store.sqlite.connection import Connection
+
+# Each yields (what, expected, found) where the two differ; the first figure is counted from rows.
+_CHECKS = (
+    "SELECT 'active of queue ' || q.id, count(l.job), q.active FROM queue q LEFT JOIN lease l ON l.queue = q.id"
+    " GROUP BY q.id HAVING count(l.job) <> q.active",
+    "SELECT 'active of host ' || h.name, count(l.job), h.active FROM host h LEFT JOIN lease l ON l.host = h.id"
+    " WHERE h.active <> 0 OR l.job IS NOT NULL GROUP BY h.id HAVING count(l.job) <> h.active",
+    "SELECT 'active of team ' || t.id, count(l.job), t.active FROM team t LEFT JOIN lease l ON l.team = t.id"
+    " GROUP BY t.id HAVING count(l.job) <> t.active",
+    "SELECT 'ready lanes of queue ' || q.id, count(l.id), q.ready FROM queue q"
+    " LEFT JOIN lane l ON l.queue = q.id AND l.state = 1 GROUP BY q.id HAVING count(l.id) <> q.ready",
+    "SELECT 'lanes waiting at host ' || h.name, count(l.id), h.waiting FROM host h"
+    " LEFT JOIN lane l ON l.host = h.id AND l.state = 2 GROUP BY h.id HAVING count(l.id) <> h.waiting",
+    "SELECT 'parked queues of team ' || t.id, count(q.id), t.waiting FROM team t"
+    " LEFT JOIN queue q ON q.team = t.id AND q.parked = 1 GROUP BY t.id HAVING count(q.id) <> t.waiting",
+    "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"
+    " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0",
+)
+_CRAWL_CHECKS = (
+    "SELECT 'open jobs of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.alias_of IS NULL)"
+    " - (SELECT count(*) FROM ended e JOIN url u ON u.id = e.job WHERE u.crawl = c.id), c.open FROM crawl c WHERE c.id = ?1",
+    "SELECT 'pages of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.flags & 1), c.discovered"
+    " FROM crawl c WHERE c.id = ?1",
+    "SELECT 'pages done of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
+    "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 0), c.done FROM crawl c WHERE c.id = ?1",
+    "SELECT 'pages failed of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
+    "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 1), c.failed FROM crawl c WHERE c.id = ?1",
+    "SELECT 'duplicate pages of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
+    "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 2), c.duplicate FROM crawl c WHERE c.id = ?1",
+    "SELECT 'denied pages of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
+    "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 3), c.denied FROM crawl c WHERE c.id = ?1",
+    "SELECT 'documents of crawl ' || c.uid, (SELECT count(*) FROM document d WHERE d.crawl = c.id), c.documents"
+    " FROM crawl c WHERE c.id = ?1",
+    "SELECT 'newest document of crawl ' || c.uid, (SELECT coalesce(max(seq), 0) FROM document d WHERE d.crawl = c.id),"
+    " c.documents FROM crawl c WHERE c.id = ?1",
+    "SELECT 'refused links of crawl ' || c.uid, (SELECT count(*) FROM denied d WHERE d.crawl = c.id), c.refused"
+    " FROM crawl c WHERE c.id = ?1",
+    "SELECT 'completion of crawl ' || c.uid, CASE WHEN c.open = 0 THEN 1 ELSE 0 END, c.status FROM crawl c"
+    " WHERE c.id = ?1 AND c.status IN (0, 1)",
+)  # fmt: skip
+
+
+def audit(connection: Connection, *, crawls: int = 1_000) -> list[AuditFinding]:
+    """Every gate, and the newest `crawls` crawls."""
+    findings = [AuditFinding(*row) for check in _CHECKS for row in connection.execute(check)]
+    for (crawl,) in list(connection.execute("SELECT id FROM crawl ORDER BY id DESC LIMIT ?", (crawls,))):
+        for check in _CRAWL_CHECKS:
+            findings += [
+                AuditFinding(what, expected, found)
+                for what, expected, found in connection.execute(check, (crawl,))
+                if expected != found
+            ]
+    return findings

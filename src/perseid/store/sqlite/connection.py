@@ -1,0 +1,150 @@
+"""Opening the database: version, file system, pragmas, migrations, and the transaction every write runs in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from perseid.errors import StoreCorrupt, StoreError, StoreUnavailable
+
+# SQLite releases 3.7.0 to 3.51.2 can corrupt a WAL that two connections write and checkpoint at once.
+SAFE_SQLITE = (3, 51, 3)
+_NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "glusterfs", "ceph"}
+)
+_APPLICATION_ID = 0x50455253  # "PERS"
+
+Connection = apsw.Connection
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+def sqlite_version() -> tuple[int, ...]:
+    return tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+
+
+def file_system(path: Path) -> str:
+    """The type of the file system that holds `path`, or "" where the system doesn't tell."""
+    try:
+        mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    best, kind = "", ""
+    target = str(path.resolve())
+    for line in mounts.splitlines():
+        _device, mount, fs_type, *_ = line.split(" ")
+        mount = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), mount)
+        if (target == mount or target.startswith(mount.rstrip("/") + "/")) and len(mount) >= len(best):
+            best, kind = mount, fs_type
+    return kind
+
+
+def connect(path: Path, *, cache_kib: int) -> Connection:
+    """Open with the pragmas this schema relies on. Raises `StoreUnavailable` or `StoreCorrupt`."""
+    if sqlite_version() < SAFE_SQLITE:
+        raise StoreError(
+            f"SQLite {apsw.sqlite_lib_version()} can corrupt a database that several processes write; "
+            "install apsw 3.51.3 or newer"
+        )
+    kind = file_system(path.parent)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        raise StoreError(
+            f"{path.parent} lies on a network file system ({kind}), where SQLite's locks can't be trusted; "
+            "choose a local folder"
+        )
+    with _errors(path):
+        connection = apsw.Connection(str(path), statementcachesize=300)
+        connection.set_busy_timeout(30_000)
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "wal_autocheckpoint=0",
+            f"cache_size=-{cache_kib}",
+            "mmap_size=0",
+            "temp_store=MEMORY",
+            "foreign_keys=OFF",
+            "trusted_schema=OFF",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+    return connection
+
+
+def migrate(connection: Connection, path: Path) -> None:
+    """Bring the schema to the newest version, under the write lock."""
+    scripts = sorted(
+        (
+            entry
+            for entry in resources.files(__package__).joinpath("migrations").iterdir()
+            if entry.name.endswith(".sql")
+        ),
+        key=lambda entry: entry.name,
+    )
+    with _errors(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+            if application not in (0, _APPLICATION_ID):
+                raise StoreError(f"{path} is a database of another program (application id {application:#x})")
+            if version > len(scripts):
+                raise StoreError(
+                    f"{path} was written by a newer Perseid (schema {version}, this one knows {len(scripts)}); upgrade"
+                )
+            for number, script in enumerate(scripts[version:], start=version + 1):
+                connection.execute(script.read_text(encoding="utf-8"))
+                connection.execute(f"PRAGMA user_version={number}")
+            if application == 0:
+                connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _pragma(connection: Connection, name: str) -> int:
+    row = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(row[0]) if row else 0
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreUnavailable(f"the disk that holds {path} is full; free some space, nothing is lost") from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreUnavailable(f"{path} is locked by another program ({error})") from error
+    except apsw.IOError as error:
+        raise StoreUnavailable(f"the disk that holds {path} can't be read or written ({error})") from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreUnavailable(f"{path} can't be opened for writing ({error})") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreCorrupt(
+            f"{path} is damaged ({error}); restore a backup or start afresh in another folder"
+        ) from error
+
+
+@contextmanager
+def transaction(connection: Connection, path: Path) -> Iterator[None]:
+    """BEGIN IMMEDIATE … COMMIT, rolled back on any error; SQLite's errors become the store's."""
+    with _errors(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            # A full disk or an I/O error may have rolled back already.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def reading(connection: Connection, path: Path, query: Callable[[Connection], T]) -> T:
+    """Run a read outside any transaction: each statement sees the newest state and holds no snapshot."""
+    with _errors(path):
+        return query(connection)

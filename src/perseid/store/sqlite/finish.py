@@ -1,0 +1,251 @@
+"""Finishing jobs: everything one run of a job brings home, written at once or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perseid.model.job import EndState, JobKind
+from perseid.model.verdict import Denied, FailureCode
+from perseid.ports.store import Again, Done, End, Failed, Finished, Refused, StoredDocument
+from perseid.store.sqlite import gates
+from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, shorten
+from perseid.store.sqlite.tx import CrawlRow, Tx
+
+_GONE = ("http_404", "http_410")
+
+
+def finish_all(tx: Tx, finished: Sequence[Finished]) -> list[bool]:
+    """Finish each in turn; links are admitted afterwards, crawl by crawl. Which of them were kept."""
+    found: dict[int, list[Found]] = {}
+    denied: dict[int, list[tuple[Denied, int | None]]] = {}
+    kept = [_finish(tx, item, found, denied) for item in finished]
+    for crawl_id, items in found.items():
+        crawl = tx.crawl(crawl_id)
+        assert crawl is not None
+        admit(tx, crawl, items)
+    for crawl_id, refused in denied.items():
+        crawl = tx.crawl(crawl_id)
+        assert crawl is not None
+        refuse(tx, crawl, refused)
+    return kept
+
+
+def _finish(
+    tx: Tx,
+    item: Finished,
+    found: dict[int, list[Found]],
+    denied: dict[int, list[tuple[Denied, int | None]]],
+) -> bool:
+    job = item.lease.job
+    row = tx.one(
+        "DELETE FROM lease WHERE job = ? AND lock = ? RETURNING queue, host, team, started_at",
+        (job, item.lease.lock),
+    )
+    if row is None:
+        return False
+    queue, host, team, started_at = row
+    tx.free(host=host, queue=queue, team=team)
+    for note in item.hosts:
+        gates.note_host(tx, note, started_at)
+    crawl = tx.crawl(item.lease.crawl)
+    if crawl is None or not crawl.running:
+        return False
+    crawl.dirty = True
+    if item.note is not None:
+        crawl.note = item.note
+    crawl.sitemap_files += item.sitemap_files
+    if isinstance(item.end, Again):
+        _again(tx, crawl, job, item.end)
+        return True
+    depth, flags, attempts = tx.one("SELECT depth, flags, attempts FROM url WHERE id = ?", (job,)) or (
+        0,
+        0,
+        0,
+    )
+    if _try_variant(tx, crawl, item):
+        return True
+    other = _raced_redirect(tx, crawl, item)
+    _end(tx, crawl, item, flags=flags, attempts=attempts + 1, other=other)
+    if other is not None:
+        shorten(tx, crawl, other, depth)
+        return True
+    _gather_links(tx, crawl, item, depth, found, denied)
+    return True
+
+
+def _gather_links(
+    tx: Tx,
+    crawl: CrawlRow,
+    item: Finished,
+    depth: int,
+    found: dict[int, list[Found]],
+    denied: dict[int, list[tuple[Denied, int | None]]],
+) -> None:
+    """Links of the page at the depth it has now, which may be shorter than when it was claimed."""
+    job = item.lease.job
+    if item.denied:
+        denied.setdefault(crawl.id, []).extend((refusal, job) for refusal in item.denied)
+    if not item.urls:
+        return
+    from_page = item.lease.kind is JobKind.PAGE
+    if item.cut and crawl.max_depth is not None and depth + 1 > crawl.max_depth:
+        keep_cut(tx, crawl, job, item.urls)
+        return
+    found.setdefault(crawl.id, []).extend(
+        Found(url, job, depth + 1 if from_page and url.kind is JobKind.PAGE else url.depth) for url in item.urls
+    )
+
+
+def _again(tx: Tx, crawl: CrawlRow, job: int, end: Again) -> None:
+    tx.execute("UPDATE url SET attempts = attempts + ?, hops = ? WHERE id = ?", (int(end.attempted), end.hops, job))
+    host = None if end.host is None else gates.host_ids(tx, (end.host,))[end.host]
+    if end.delay_us <= 0:
+        gates.requeue(tx, job, host=host)
+        return
+    if host is not None:
+        gates.move(tx, job, host)
+    tx.execute("INSERT INTO retry (run_at, job, crawl) VALUES (?, ?, ?)", (tx.now + end.delay_us, job, crawl.id))
+
+
+def _try_variant(tx: Tx, crawl: CrawlRow, item: Finished) -> bool:
+    """The spelling tried is gone: is there another one under the same key?"""
+    if not (crawl.keep_variants and isinstance(item.end, Failed) and item.end.code in _GONE):
+        return False
+    key, job = item.lease.key, item.lease.job
+    row = tx.one(
+        "SELECT url, host FROM variant WHERE crawl = ? AND key = ? AND url <> ? LIMIT 1",
+        (crawl.id, key, item.lease.url),
+    )
+    if row is None:
+        return False
+    url, host = row
+    tx.execute("DELETE FROM variant WHERE crawl = ? AND key = ? AND url = ?", (crawl.id, key, url))
+    tx.execute("UPDATE url SET url = ?, hops = x'', attempts = 0 WHERE id = ?", (url, job))
+    gates.requeue(tx, job, host=gates.host_ids(tx, (host,))[host])
+    return True
+
+
+def _raced_redirect(tx: Tx, crawl: CrawlRow, item: Finished) -> int | None:
+    """The other job that has, or will have, the page this redirect ended on; None when the page is ours.
+
+    A final key of our own, or one that belongs to an ended duplicate or a page that could not be had, is
+    no race. A final URL nobody knew is marked as visited.
+    """
+    key, job = item.final_key, item.lease.job
+    if key is None or key == item.lease.key or crawl.is_batch or not isinstance(item.end, Done):
+        return None
+    row = tx.one("SELECT id, alias_of FROM url WHERE crawl = ? AND key = ?", (crawl.id, key))
+    if row is None:
+        tx.execute(
+            "INSERT INTO url (id, crawl, key, kind, depth, flags, parent, alias_of, url)"
+            " SELECT ?, crawl, ?, kind, depth, 0, parent, id, ? FROM url WHERE id = ?",
+            (tx.take_job_ids(1), key, item.final_url, job),
+        )
+        tx.new_keys.setdefault(crawl.id, []).append(key)
+        return None
+    other: int = row[1] if row[1] is not None else row[0]
+    if other == job:
+        return None
+    ended = tx.one("SELECT state FROM ended WHERE job = ?", (other,))
+    if ended is not None and ended[0] != EndState.DONE:
+        return None
+    return other
+
+
+def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, other: int | None) -> None:
+    job, end = item.lease.job, item.end
+    state, seq, code, message, status = EndState.DONE, None, None, None, None
+    match end:
+        case Done():
+            if other is not None:
+                state = EndState.DUPLICATE
+            elif end.document is not None:
+                seq, status = _store(tx, crawl, job, end.document, EndState.DONE), end.document.status
+        case Failed():
+            state, code, message, status = EndState.FAILED, end.code, end.message, end.status
+            if end.document is not None:
+                seq = _store(tx, crawl, job, end.document, EndState.FAILED)
+        case Refused():
+            state, code, message = EndState.DENIED, end.denial.reason.value, end.denial.message
+        case Again():
+            raise AssertionError("a job that is to run again has not ended")
+    tx.execute(
+        "INSERT INTO ended (job, crawl, state, at, attempts, seq, other, status, code, message, final)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            job,
+            crawl.id,
+            int(state),
+            tx.now,
+            attempts,
+            seq,
+            other,
+            status,
+            code,
+            message,
+            item.final_url or None,
+        ),
+    )
+    count_end(crawl, state, counted=bool(flags & COUNTED))
+
+
+def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
+    crawl.open -= 1
+    crawl.dirty = True
+    if not counted:
+        return
+    match state:
+        case EndState.DONE:
+            crawl.done += 1
+        case EndState.FAILED:
+            crawl.failed += 1
+        case EndState.DUPLICATE:
+            crawl.duplicate += 1
+        case EndState.DENIED:
+            crawl.denied += 1
+
+
+def _store(tx: Tx, crawl: CrawlRow, job: int, document: StoredDocument, state: EndState) -> int:
+    crawl.documents += 1
+    tx.execute(
+        "INSERT INTO document (crawl, seq, job, state, status, url, title, blob, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            crawl.id, crawl.documents, job, int(state), document.status, document.url, document.title, document.blob,
+            document.body,
+        ),
+    )  # fmt: skip
+    return crawl.documents
+
+
+def fail_waiting(tx: Tx, crawl: CrawlRow, lane: int, *, code: FailureCode, message: str, bound: int) -> int:
+    """Fail up to `bound` URLs that wait in a lane, without fetching them; how many."""
+    rows = tx.all(
+        "SELECT u.id, u.seq, u.flags, u.attempts FROM url u JOIN lane l ON l.id = u.lane"
+        " WHERE u.lane = ? AND u.seq > l.head ORDER BY u.seq LIMIT ?",
+        (lane, bound),
+    )
+    fail_jobs(tx, crawl, [(job, flags, attempts) for job, _seq, flags, attempts in rows], code=code, message=message)
+    if rows:
+        tx.execute("UPDATE lane SET head = ? WHERE id = ?", (rows[-1][1], lane))
+    return len(rows)
+
+
+def fail_jobs(
+    tx: Tx, crawl: CrawlRow, jobs: Sequence[tuple[int, int, int]], *, code: FailureCode, message: str
+) -> None:
+    """End these (job, flags, attempts) as failed; they hold no lease."""
+    tx.executemany(
+        "INSERT INTO ended (job, crawl, state, at, attempts, code, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (job, crawl.id, int(EndState.FAILED), tx.now, attempts, code.value, message)
+            for job, _flags, attempts in jobs
+        ],
+    )
+    for _job, flags, _attempts in jobs:
+        count_end(crawl, EndState.FAILED, counted=bool(flags & COUNTED))
+
+
+def poisoned(item: Finished, message: str) -> Finished:
+    """The same end of a lease with nothing in it that could upset the database again."""
+    end: End = Failed(code=FailureCode.STORE_ERROR.value, message=message)
+    return Finished(lease=item.lease, end=end)

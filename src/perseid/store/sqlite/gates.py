@@ -1,0 +1,239 @@
+"""The rows that say who may run: hosts, queues, lanes. Making them, freeing them, waking what waits there.
+
+A lane whose host has no room is parked (state 2) instead of being passed over again and again. A host
+with waiters and room stands in the partial index `host_wakeable`; every claim empties that index first,
+so a waiter never outlasts the next claim. The same holds for queues of a full team.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perseid.model.job import CLASS_WEIGHT, JobKind
+from perseid.ports.store import HostNote
+from perseid.store.sqlite.tx import UNLIMITED, CrawlRow, Tx
+
+EMPTY, READY, PARKED, GIVEN_UP = 0, 1, 2, 3
+_WAKE_PASSED_ALONG = 1_000
+TURN = 840
+"""One claim's worth of virtual time; divided by the class's weight it stays whole."""
+
+
+def stride(kind: int) -> int:
+    return TURN // CLASS_WEIGHT[JobKind(kind)]
+
+
+def host_ids(tx: Tx, names: Iterable[str]) -> dict[str, int]:
+    """The rows of these hosts, made where they are missing."""
+    found: dict[str, int] = {}
+    for name in sorted(set(names)):
+        row = tx.one("SELECT id FROM host WHERE name = ?", (name,))
+        if row is None:
+            row = tx.one(
+                "INSERT INTO host (name, max_active, interval, burst) VALUES (?, ?, ?, ?) RETURNING id",
+                (name, tx.defaults.max_active, tx.defaults.interval_us, tx.defaults.burst),
+            )
+        assert row is not None
+        found[name] = row[0]
+    return found
+
+
+def queue_id(tx: Tx, crawl: CrawlRow, kind: JobKind) -> int:
+    row = tx.one("SELECT id FROM queue WHERE crawl = ? AND class = ?", (crawl.id, int(kind)))
+    if row is None:
+        row = tx.one(
+            "INSERT INTO queue (crawl, class, team, max_active, turn) VALUES (?, ?, ?, ?, ?) RETURNING id",
+            (crawl.id, int(kind), crawl.team, UNLIMITED, tx.turn),
+        )
+    assert row is not None
+    queue: int = row[0]
+    return queue
+
+
+def append(tx: Tx, queue: int, host: int, jobs: list[int]) -> tuple[int, int]:
+    """Make room for `jobs` at the end of the (queue, host) lane; (lane, first position)."""
+    lane, head, tail, state = tx.one(
+        "INSERT INTO lane (queue, host, tail, ord) VALUES (?1, ?2, ?3, ?4)"
+        " ON CONFLICT (queue, host) DO UPDATE SET tail = tail + ?3,"
+        "  ord = CASE WHEN state = 0 THEN ?4 ELSE ord END"
+        " RETURNING id, head, tail, state",
+        (queue, host, len(jobs), jobs[0]),
+    ) or (0, 0, 0, 0)
+    if state == EMPTY:
+        tx.execute("UPDATE lane SET state = 1 WHERE id = ?", (lane,))
+        lane_ready(tx, queue)
+    assert head <= tail
+    return lane, tail - len(jobs) + 1
+
+
+def lane_ready(tx: Tx, queue: int) -> None:
+    """One more lane of this queue can be claimed; a queue that was idle joins at the present turn."""
+    tx.execute(
+        "UPDATE queue SET turn = CASE WHEN ready = 0 THEN max(turn, ?) ELSE turn END, ready = ready + 1 WHERE id = ?",
+        (tx.turn, queue),
+    )
+
+
+def requeue(tx: Tx, job: int, *, host: int | None = None) -> None:
+    """Put a job that has not ended back to waiting, perhaps on another host's lane."""
+    row = tx.one("SELECT l.queue, l.host FROM url u JOIN lane l ON l.id = u.lane WHERE u.id = ?", (job,))
+    if row is None:
+        return
+    queue, own_host = row
+    lane, seq = append(tx, queue, own_host if host is None else host, [job])
+    tx.execute("UPDATE url SET lane = ?, seq = ? WHERE id = ?", (lane, seq, job))
+
+
+def move(tx: Tx, job: int, host: int) -> None:
+    """Let a job that waits for its time return to another host's lane."""
+    tx.execute(
+        "INSERT INTO lane (queue, host) SELECT l.queue, ?1 FROM url u JOIN lane l ON l.id = u.lane WHERE u.id = ?2"
+        " ON CONFLICT (queue, host) DO NOTHING",
+        (host, job),
+    )
+    tx.execute(
+        "UPDATE url SET seq = NULL, lane = (SELECT n.id FROM lane o JOIN lane n ON n.queue = o.queue AND n.host = ?1"
+        " WHERE o.id = url.lane) WHERE id = ?2",
+        (host, job),
+    )
+
+
+def park(tx: Tx, lane: int, queue: int, host: int) -> None:
+    tx.execute("UPDATE lane SET state = 2, parked_at = ? WHERE id = ?", (tx.now, lane))
+    tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))
+    tx.execute("UPDATE host SET waiting = waiting + 1 WHERE id = ?", (host,))
+
+
+def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
+    """Wake, at each host with room, as many of its longest-waiting lanes as it can serve; lanes woken.
+
+    Lanes of queues that are full themselves are woken along the way: they can't use the slot, and the
+    next one in line must not wait for them.
+    """
+    woken = 0
+    for host, room in tx.all(
+        "SELECT id, max_active - active FROM host WHERE waiting > 0 AND active < max_active AND open_at <= ? LIMIT ?",
+        (tx.now, bound),
+    ):
+        runnable = 0
+        lanes = tx.all(
+            "SELECT l.id, l.queue, q.active < q.max_active AND q.closed = 0 FROM lane l JOIN queue q ON q.id = l.queue"
+            " WHERE l.host = ? AND l.state = 2 ORDER BY l.parked_at LIMIT ?",
+            (host, min(room, _WAKE_PASSED_ALONG) + _WAKE_PASSED_ALONG),
+        )
+        passed = 0
+        for lane, queue, can_run in lanes:
+            if runnable >= room:
+                break
+            tx.execute("UPDATE lane SET state = 1 WHERE id = ?", (lane,))
+            lane_ready(tx, queue)
+            runnable += can_run
+            passed += 1
+        tx.execute("UPDATE host SET waiting = waiting - ? WHERE id = ?", (passed, host))
+        woken += passed
+    return woken
+
+
+def wake_teams(tx: Tx) -> int:
+    """Let queues of teams with room take part again; queues woken."""
+    woken = 0
+    for team, room in tx.all("SELECT id, max_active - active FROM team WHERE waiting > 0 AND active < max_active"):
+        queues = tx.all("SELECT id FROM queue WHERE team = ? AND parked = 1 ORDER BY turn LIMIT ?", (team, room + 64))
+        tx.executemany("UPDATE queue SET parked = 0 WHERE id = ?", queues)
+        tx.execute("UPDATE team SET waiting = waiting - ? WHERE id = ?", (len(queues), team))
+        woken += len(queues)
+    return woken
+
+
+def wake_sleeping(tx: Tx) -> int:
+    """Safety net: lanes that hold work though they are marked empty. Finding one means a bug elsewhere."""
+    lanes = tx.all(
+        "SELECT l.id, l.queue FROM lane l JOIN queue q ON q.id = l.queue"
+        " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0 LIMIT 1000"
+    )
+    for lane, queue in lanes:
+        tx.execute("UPDATE lane SET state = 1 WHERE id = ?", (lane,))
+        lane_ready(tx, queue)
+    return len(lanes)
+
+
+def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
+    """Take in what a job learnt about a host; `started_at` is when its lease began."""
+    host = host_ids(tx, (note.host,))[note.host]
+    if note.private:
+        tx.execute(
+            "UPDATE host SET interval = 0, max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE id = ? AND interval <> 0",
+            (UNLIMITED, host),
+        )
+    if note.gap_us is not None:
+        _set_gap(tx, host, note.gap_us)
+    if note.request_age_us is not None:
+        tx.execute(
+            "UPDATE host SET open_at = max(open_at, ? + gap) WHERE id = ? AND gap > 0",
+            (tx.now - note.request_age_us, host),
+        )
+    if note.throttled or note.down:
+        _back_off(tx, host, note, started_at)
+    elif note.answered:
+        tx.execute(
+            "UPDATE host SET backoffs = 0, backoff_since = 0, gave_up_at = 0 WHERE id = ? AND backoffs > 0",
+            (host,),
+        )
+
+
+def _set_gap(tx: Tx, host: int, gap_us: int) -> None:
+    tx.execute(
+        "UPDATE host SET gap = ?1, max_active = CASE WHEN ?1 > 0 THEN 1 WHEN interval = 0 THEN ?2 ELSE ?3 END"
+        " WHERE id = ?4 AND gap <> ?1",
+        (gap_us, UNLIMITED, tx.defaults.max_active, host),
+    )
+
+
+def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:
+    row = tx.one("SELECT backoffs, backoff_since, backoff_at, open_at FROM host WHERE id = ?", (host,))
+    assert row is not None
+    backoffs, since, last, open_at = row
+    longest = tx.defaults.max_backoff_us
+    asked = None if note.retry_after_us is None else min(note.retry_after_us, longest)
+    if backoffs and started_at < last:
+        # Sent before the last back-off began: the same refusal once more, not a further one.
+        if asked is not None and tx.now + asked > open_at:
+            tx.execute("UPDATE host SET open_at = ? WHERE id = ?", (tx.now + asked, host))
+        return
+    backoffs += 1
+    since = since or tx.now
+    pause = asked if asked is not None else min(1_000_000 * 2 ** min(backoffs - 1, 20), longest)
+    pause += tx.random.randrange(pause // 4 + 1)
+    tx.execute(
+        "UPDATE host SET backoffs = ?, backoff_since = ?, backoff_at = ?, open_at = max(open_at, ?) WHERE id = ?",
+        (backoffs, since, tx.now, tx.now + pause, host),
+    )
+    if backoffs >= tx.defaults.give_up_after or tx.now - since >= tx.defaults.give_up_after_us:
+        tx.execute(
+            "UPDATE host SET gave_up_at = ?, gave_up_code = ? WHERE id = ?",
+            (tx.now, "rate_limited" if note.throttled else "host_down", host),
+        )
+        tx.execute("UPDATE lane SET state = 3 WHERE host = ? AND state = 2", (host,))
+        tx.execute("UPDATE host SET waiting = 0 WHERE id = ?", (host,))
+
+
+def trust_again(tx: Tx, hosts: Iterable[int]) -> None:
+    """A new crawl names these hosts: what was given up before gets a fresh start."""
+    tx.executemany(
+        "UPDATE host SET gave_up_at = 0, backoffs = 0, backoff_since = 0 WHERE id = ? AND gave_up_at > 0",
+        [(host,) for host in hosts],
+    )
+
+
+def next_wake(tx: Tx) -> int | None:
+    """µs until something that waits for time alone could be claimed; None when nothing does."""
+    row = tx.one(
+        "SELECT min(at) FROM ("
+        " SELECT min(open_at) AS at FROM host WHERE waiting > 0 AND active < max_active"
+        " UNION ALL SELECT min(run_at) FROM retry"
+        " UNION ALL SELECT min(?1) FROM lane WHERE state = 3"
+        " UNION ALL SELECT min(next_at) FROM queue"
+        "  WHERE ready > 0 AND parked = 0 AND closed = 0 AND active < max_active AND next_at > ?1)",
+        (tx.now,),
+    )
+    return None if row is None or row[0] is None else max(0, row[0] - tx.now)

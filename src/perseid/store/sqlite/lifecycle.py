@@ -1,0 +1,214 @@
+"""The life of crawls and workers: start, add, cancel, reap, sweep, prune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId, WorkerId
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denied, FailureCode
+from perseid.ports.store import Lease, NewCrawl, NewUrl
+from perseid.store.sqlite import gates
+from perseid.store.sqlite.admit import Found, admit, refuse
+from perseid.store.sqlite.finish import fail_jobs, fail_waiting
+from perseid.store.sqlite.tx import SCRAPING, UNLIMITED, Tx
+
+MAX_STALLS = 9
+
+
+def start(tx: Tx, new: NewCrawl) -> CrawlId:
+    tx.execute("INSERT INTO team (id, max_active) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", (new.team, UNLIMITED))
+    deadline = None if new.deadline_us is None else tx.now + new.deadline_us
+    row = tx.one(
+        "INSERT INTO crawl (uid, team, kind, url, key_seed, max_pages, max_depth, keep_variants, max_denied,"
+        " created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            new.uid, new.team, new.kind.value, new.url, new.key_seed, new.limit, new.max_discovery_depth,
+            int(new.keep_variants), new.max_denied, tx.now, new.ttl_us, deadline, new.options,
+        ),
+    )  # fmt: skip
+    assert row is not None
+    crawl = tx.crawl(row[0])
+    assert crawl is not None
+    # One at a time with a pause, where the crawl has a delay (as Firecrawl does).
+    most = 1 if new.delay_us else UNLIMITED if new.max_concurrency is None else new.max_concurrency
+    tx.execute(
+        "INSERT INTO queue (crawl, class, team, max_active, gap, turn) VALUES (?, ?, ?, ?, ?, ?)",
+        (crawl.id, int(JobKind.PAGE), crawl.team, most, new.delay_us, tx.turn),
+    )
+    gates.trust_again(tx, gates.host_ids(tx, (url.host for url in new.first)).values())
+    admit(tx, crawl, [Found(url, None, url.depth) for url in new.first])
+    crawl.dirty = True
+    return CrawlId(crawl.id)
+
+
+def add(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl], parent: Lease | None, denied: Sequence[Denied]) -> int:
+    crawl = tx.crawl(crawl_id)
+    if crawl is None or not crawl.running:
+        return 0
+    job = None
+    if parent is not None:
+        job = parent.job
+        if tx.one("SELECT 1 FROM lease WHERE job = ? AND lock = ?", (job, parent.lock)) is None:
+            return 0
+    admitted = admit(tx, crawl, [Found(url, job, url.depth) for url in urls])
+    refuse(tx, crawl, [(refusal, job) for refusal in denied])
+    return admitted
+
+
+def end(tx: Tx, crawl_id: CrawlId, status: CrawlStatus, error: str | None) -> bool:
+    crawl = tx.crawl(crawl_id)
+    if crawl is None or not crawl.running:
+        return False
+    tx.end(crawl, status)
+    tx.execute("UPDATE crawl SET error = ? WHERE id = ?", (error, crawl.id))
+    return True
+
+
+def ended_crawls_of(tx: Tx, worker: WorkerId) -> set[CrawlId]:
+    return {
+        CrawlId(row[0])
+        for row in tx.all(
+            "SELECT DISTINCT l.crawl FROM lease l LEFT JOIN crawl c ON c.id = l.crawl"
+            " WHERE l.worker = ? AND (c.id IS NULL OR c.status <> ?)",
+            (worker, SCRAPING),
+        )
+    }
+
+
+def reap(tx: Tx, dead: Sequence[WorkerId]) -> int:
+    """Leases of the dead, and all past their expiry, return to waiting; the dead lose their worker rows."""
+    marks = ",".join("?" * len(dead))
+    rows = tx.all(
+        f"DELETE FROM lease WHERE expires_at <= ? OR worker IN ({marks}) RETURNING job, crawl, queue, host, team",  # noqa: S608
+        (tx.now, *dead),
+    )
+    tx.execute(f"DELETE FROM worker WHERE id IN ({marks})", tuple(dead))  # noqa: S608 - question marks only
+    for job, crawl_id, queue, host, team in rows:
+        tx.free(host=host, queue=queue, team=team)
+        # Nobody knows when the last request to a slow host began: keep the whole pause from now.
+        tx.execute("UPDATE host SET open_at = max(open_at, ? + gap) WHERE id = ? AND gap > 0", (tx.now, host))
+        crawl = tx.crawl(crawl_id)
+        if crawl is None or not crawl.running:
+            continue
+        stalls, flags, attempts = tx.one(
+            "UPDATE url SET stalls = stalls + 1 WHERE id = ? RETURNING stalls, flags, attempts", (job,)
+        ) or (0, 0, 0)
+        if stalls >= MAX_STALLS:
+            fail_jobs(
+                tx, crawl, [(job, flags, attempts)], code=FailureCode.STALLED,
+                message=f"{stalls} workers that ran this job died or hung over it",
+            )  # fmt: skip
+        else:
+            gates.requeue(tx, job)
+    return len(rows)
+
+
+def sweep(tx: Tx, chunk: int) -> int:
+    """One bounded round: fail what is past its deadline, clear the queues of ended crawls."""
+    return _past_deadline(tx, chunk) + _clear_ended(tx, chunk)
+
+
+def _past_deadline(tx: Tx, chunk: int) -> int:
+    touched = 0
+    message = "the crawl's deadline passed before this page was fetched"
+    for (crawl_id,) in tx.all("SELECT id FROM crawl WHERE status = 0 AND deadline_at <= ? LIMIT 20", (tx.now,)):
+        crawl = tx.crawl(crawl_id)
+        assert crawl is not None
+        waiting = tx.all(
+            "DELETE FROM retry WHERE (run_at, job) IN (SELECT run_at, job FROM retry WHERE crawl = ? LIMIT ?) RETURNING job",
+            (crawl_id, chunk),
+        )
+        jobs = [tx.one("SELECT id, flags, attempts FROM url WHERE id = ?", row) or (0, 0, 0) for row in waiting]
+        fail_jobs(tx, crawl, jobs, code=FailureCode.DEADLINE, message=message)
+        touched += len(waiting)
+        lanes = tx.all(
+            "SELECT l.id FROM queue q JOIN lane l ON l.queue = q.id WHERE q.crawl = ? AND l.head < l.tail LIMIT 200",
+            (crawl_id,),
+        )
+        for (lane,) in lanes:
+            touched += fail_waiting(tx, crawl, lane, code=FailureCode.DEADLINE, message=message, bound=chunk)
+            _settle(tx, lane)
+    return touched
+
+
+def _settle(tx: Tx, lane: int) -> None:
+    """A lane was emptied without being claimed from: take it out of the gate it stood at."""
+    queue, host, state, head, tail = (
+        tx.one("SELECT queue, host, state, head, tail FROM lane WHERE id = ?", (lane,)) or (0,) * 5
+    )
+    if head < tail:
+        return
+    if state == gates.READY:
+        tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))
+    elif state == gates.PARKED:
+        tx.execute("UPDATE host SET waiting = waiting - 1 WHERE id = ?", (host,))
+    tx.execute("UPDATE lane SET state = 0 WHERE id = ?", (lane,))
+
+
+def _clear_ended(tx: Tx, chunk: int) -> int:
+    """Delete lanes, retries and queues of ended crawls once nothing of them runs any more."""
+    touched = 0
+    for (crawl_id,) in tx.all("SELECT id FROM crawl WHERE status <> 0 AND swept = 0 LIMIT 20"):
+        tx.execute(
+            "DELETE FROM retry WHERE (run_at, job) IN (SELECT run_at, job FROM retry WHERE crawl = ? LIMIT ?)",
+            (crawl_id, chunk),
+        )
+        touched += tx.connection.changes()
+        lanes = tx.all(
+            "DELETE FROM lane WHERE id IN (SELECT l.id FROM queue q JOIN lane l ON l.queue = q.id WHERE q.crawl = ?"
+            " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.lane = l.id) LIMIT ?) RETURNING queue, host, state",
+            (crawl_id, chunk),
+        )
+        tx.executemany(
+            "UPDATE host SET waiting = waiting - 1 WHERE id = ?",
+            [(host,) for _q, host, state in lanes if state == gates.PARKED],
+        )
+        tx.executemany(
+            "UPDATE queue SET ready = ready - 1 WHERE id = ?",
+            [(queue,) for queue, _h, state in lanes if state == gates.READY],
+        )
+        touched += len(lanes)
+        if touched < chunk and not tx.all("SELECT 1 FROM lease WHERE crawl = ? LIMIT 1", (crawl_id,)):
+            _drop_queues(tx, crawl_id)
+            tx.execute("UPDATE crawl SET swept = 1 WHERE id = ?", (crawl_id,))
+    return touched
+
+
+def _drop_queues(tx: Tx, crawl_id: int) -> None:
+    for team, parked in tx.all("DELETE FROM queue WHERE crawl = ? RETURNING team, parked", (crawl_id,)):
+        if parked:
+            tx.execute("UPDATE team SET waiting = waiting - 1 WHERE id = ?", (team,))
+
+
+def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:
+    rows = tx.all(
+        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND ended_at <= ?1 AND (?2 IS NULL OR id = ?2) ORDER BY id",
+        (ended_before, only),
+    )
+    return [row[0] for row in rows]
+
+
+def prune_chunk(tx: Tx, crawl: int, chunk: int) -> bool:
+    """Delete up to `chunk` rows of each kind; True when the crawl is gone altogether."""
+    jobs = tx.all(
+        "DELETE FROM url WHERE id IN (SELECT id FROM url WHERE crawl = ? LIMIT ?) RETURNING id",
+        (crawl, chunk),
+    )
+    tx.executemany("DELETE FROM ended WHERE job = ?", jobs)
+    left = len(jobs) == chunk
+    for statement in (
+        "DELETE FROM document WHERE id IN (SELECT id FROM document WHERE crawl = ? LIMIT ?)",
+        "DELETE FROM denied WHERE id IN (SELECT id FROM denied WHERE crawl = ? LIMIT ?)",
+        "DELETE FROM edge WHERE (crawl, parent, child) IN (SELECT crawl, parent, child FROM edge WHERE crawl = ? LIMIT ?)",
+        "DELETE FROM cut WHERE (crawl, parent, key) IN (SELECT crawl, parent, key FROM cut WHERE crawl = ? LIMIT ?)",
+        "DELETE FROM variant WHERE (crawl, key, url) IN (SELECT crawl, key, url FROM variant WHERE crawl = ? LIMIT ?)",
+    ):
+        tx.execute(statement, (crawl, chunk))
+        left = left or tx.connection.changes() == chunk
+    if left:
+        return False
+    tx.execute("DELETE FROM denied_count WHERE crawl = ?", (crawl,))
+    tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))
+    return True

@@ -1,0 +1,284 @@
+"""The SQLite store behind its two ports: one thread writes, one reads, so that the event loop never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from perseid.errors import StoreError
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId, WorkerId
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denied
+from perseid.ports.store import (
+    AuditFinding,
+    Finished,
+    HostDefaults,
+    Lease,
+    NewCrawl,
+    NewUrl,
+    StepResult,
+    WorkerSeen,
+)
+from perseid.store.sqlite import gates, lifecycle
+from perseid.store.sqlite.audit import audit
+from perseid.store.sqlite.claim import claim
+from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
+from perseid.store.sqlite.finish import finish_all, poisoned
+from perseid.store.sqlite.reader import SqliteReader
+from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx
+
+T = TypeVar("T")
+_TRUNCATE_WAL_BYTES = 64 * 1024 * 1024
+_ALL_KINDS = tuple(JobKind)
+
+
+def _wall_clock_us() -> int:
+    return time.time_ns() // 1_000
+
+
+class SqliteStore(SqliteReader):
+    """`Store` and `Inspect` on one database file. Any number of processes may open it."""
+
+    def __init__(
+        self,
+        path: Path,
+        writer: Connection,
+        reader: Connection,
+        defaults: HostDefaults,
+        clock: Callable[[], int],
+    ) -> None:
+        super().__init__(path, reader)
+        self._writer = writer
+        self._defaults = defaults
+        self._clock = clock
+        self._seen = SeenKeys()
+        self._refused = SeenKeys()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="perseid-store")
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        defaults: HostDefaults | None = None,
+        clock: Callable[[], int] = _wall_clock_us,
+        cache_kib: int = 16_384,
+    ) -> SqliteStore:
+        """Open or create. `clock` gives µs since the epoch. Raises `StoreUnavailable`, `StoreCorrupt`."""
+
+        def opening() -> tuple[Connection, Connection]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            writer = connect(path, cache_kib=cache_kib)
+            migrate(writer, path)
+            reader = connect(path, cache_kib=2_048)
+            reader.execute("PRAGMA query_only=ON")
+            return writer, reader
+
+        writer, reader = await asyncio.to_thread(opening)
+        return cls(path, writer, reader, defaults or HostDefaults(), clock)
+
+    async def close(self) -> None:
+        await self._run(self._writer.close)
+        self._thread.shutdown()
+        await self.close_reader()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    @contextmanager
+    def _tx(self) -> Iterator[Tx]:
+        with transaction(self._writer, self.path):
+            tx = Tx(self._writer, self._clock(), self._defaults, self._seen, self._refused)
+            yield tx
+            tx.flush()
+        tx.committed()
+
+    async def _write(self, work: Callable[[Tx], T], *, synced: bool = False) -> T:
+        """One transaction; `synced` ones are on disk before this returns, others at the next checkpoint."""
+
+        def run() -> T:
+            if synced:
+                self._writer.execute("PRAGMA synchronous=FULL")
+            try:
+                with self._tx() as tx:
+                    return work(tx)
+            finally:
+                if synced:
+                    self._writer.execute("PRAGMA synchronous=NORMAL")
+
+        return await self._run(run)
+
+    async def start(self, crawl: NewCrawl) -> CrawlId:
+        return await self._write(lambda tx: lifecycle.start(tx, crawl), synced=True)
+
+    async def add(
+        self,
+        crawl: CrawlId,
+        urls: Sequence[NewUrl],
+        *,
+        parent: Lease | None = None,
+        denied: Sequence[Denied] = (),
+    ) -> int:
+        return await self._write(lambda tx: lifecycle.add(tx, crawl, urls, parent, denied))
+
+    async def step(
+        self,
+        worker: WorkerId,
+        finished: Sequence[Finished],
+        want: int,
+        *,
+        kinds: Sequence[JobKind] = _ALL_KINDS,
+        lease_us: int = 120_000_000,
+        crawl: CrawlId | None = None,
+    ) -> StepResult:
+        def work(tx: Tx) -> StepResult:
+            kept = finish_all(tx, finished)
+            tx.release_slots()
+            leases: list[Lease] = []
+            if want > 0 and tx.one("SELECT 1 FROM worker WHERE id = ?", (worker,)) is not None:
+                leases = claim(tx, worker, want, kinds=kinds, lease_us=lease_us, only=crawl)
+            return StepResult(kept, leases, None if leases or want <= 0 else gates.next_wake(tx))
+
+        try:
+            return await self._write(work)
+        except (StoreError, apsw.InterruptError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one page's data did must not cost the others theirs
+            return await self._halve(worker, finished, want, error, kinds=kinds, lease_us=lease_us, crawl=crawl)
+
+    async def _halve(
+        self,
+        worker: WorkerId,
+        finished: Sequence[Finished],
+        want: int,
+        error: Exception,
+        *,
+        kinds: Sequence[JobKind],
+        lease_us: int,
+        crawl: CrawlId | None,
+    ) -> StepResult:
+        """The batch failed on data: find the culprit by halving and end it as `failed(store_error)`."""
+        if not finished:
+            raise StoreError(f"the store could not claim work: {error!r}") from error
+        if len(finished) == 1:
+            only = poisoned(
+                finished[0],
+                f"the page could not be stored: {error!r}"[:500].encode("ascii", "replace").decode(),
+            )
+            if finished[0] == only:
+                raise StoreError(f"the store could not record a failure: {error!r}") from error
+            return await self.step(worker, [only], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
+        middle = len(finished) // 2
+        first = await self.step(worker, finished[:middle], 0)
+        second = await self.step(worker, finished[middle:], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
+        return StepResult(first.kept + second.kept, second.leases, second.wait_us)
+
+    async def cancel(self, crawl: CrawlId) -> bool:
+        return await self._write(lambda tx: lifecycle.end(tx, crawl, CrawlStatus.CANCELLED, None), synced=True)
+
+    async def fail(self, crawl: CrawlId, error: str) -> bool:
+        return await self._write(lambda tx: lifecycle.end(tx, crawl, CrawlStatus.FAILED, error), synced=True)
+
+    async def register(self, host: str, pid: int, pid_started: int) -> WorkerId:
+        def work(tx: Tx) -> WorkerId:
+            row = tx.one(
+                "INSERT INTO worker (host, pid, pid_started) VALUES (?, ?, ?) RETURNING id",
+                (host, pid, pid_started),
+            )
+            assert row is not None
+            return WorkerId(row[0])
+
+        return await self._write(work)
+
+    async def beat(self, worker: WorkerId) -> set[CrawlId] | None:
+        def work(tx: Tx) -> set[CrawlId] | None:
+            if tx.one("UPDATE worker SET beat = beat + 1 WHERE id = ? RETURNING id", (worker,)) is None:
+                return None
+            return lifecycle.ended_crawls_of(tx, worker)
+
+        return await self._write(work)
+
+    async def workers(self) -> list[WorkerSeen]:
+        return await self._write(
+            lambda tx: [
+                WorkerSeen(WorkerId(row[0]), *row[1:])
+                for row in tx.all("SELECT id, host, pid, pid_started, beat FROM worker ORDER BY id")
+            ]
+        )
+
+    async def reap(self, dead: Sequence[WorkerId]) -> int:
+        return await self._write(lambda tx: lifecycle.reap(tx, dead))
+
+    async def sweep(self, *, chunk: int = 5_000) -> int:
+        return await self._write(lambda tx: lifecycle.sweep(tx, chunk))
+
+    async def unpark(self) -> int:
+        return await self._write(gates.wake_sleeping)
+
+    async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
+        gone: list[CrawlId] = []
+        await self.sweep()
+        for number in await self._write(lambda tx: lifecycle.prunable(tx, ended_before_us, crawl)):
+            chunk = partial(lifecycle.prune_chunk, crawl=number, chunk=5_000)
+            while not await self._write(chunk):
+                pass
+            self._seen.forget(number)
+            self._refused.forget(number)
+            gone.append(CrawlId(number))
+        return gone
+
+    async def audit(self) -> list[AuditFinding]:
+        return await self._write(lambda _tx: audit(self._writer))
+
+    async def checkpoint(self) -> None:
+        """Move the log into the database; shorten the log file once it has grown large."""
+
+        def run() -> None:
+            wal = self.path.with_name(self.path.name + "-wal")
+            large = wal.exists() and wal.stat().st_size > _TRUNCATE_WAL_BYTES
+            mode = "TRUNCATE" if large else "PASSIVE"
+            try:
+                self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            except (apsw.BusyError, apsw.LockedError):
+                return  # another process is at it
+
+        await self._run(run)
+
+    async def get_robots(self, origin: str) -> tuple[int, int, bytes] | None:
+        rows = await self._all("SELECT fetched_at, status, body FROM robots WHERE origin = ?", (origin,))
+        return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
+
+    async def put_robots(self, origin: str, status: int, body: bytes) -> None:
+        await self._write(
+            lambda tx: tx.execute(
+                "INSERT OR REPLACE INTO robots (origin, fetched_at, status, body) VALUES (?, ?, ?, ?)",
+                (origin, tx.now, status, body),
+            )
+        )
+
+    async def set_crawl_limits(self, crawl: CrawlId, *, max_concurrency: int | None) -> None:
+        most = UNLIMITED if max_concurrency is None else max_concurrency
+        await self._write(
+            lambda tx: tx.execute(
+                "UPDATE queue SET max_active = ? WHERE crawl = ? AND class = ?",
+                (most, crawl, int(JobKind.PAGE)),
+            )
+        )
+
+    async def set_team_limit(self, team: int, max_active: int | None) -> None:
+        most = UNLIMITED if max_active is None else max_active
+        await self._write(
+            lambda tx: tx.execute(
+                "INSERT INTO team (id, max_active) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET max_active = ?2",
+                (team, most),
+            )
+        )

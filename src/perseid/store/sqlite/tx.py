@@ -1,0 +1,191 @@
+"""One write transaction in progress: its clock, the rows it holds in memory, the slots it has freed.
+
+What many statements of one step would update again and again (crawl counters, slots, the gate row)
+is gathered here and written once by `flush`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+
+from perseid.model.crawl import CrawlKind, CrawlStatus
+from perseid.ports.store import HostDefaults
+from perseid.store.sqlite.connection import Connection, Row
+
+SCRAPING = int(CrawlStatus.SCRAPING)
+UNLIMITED = 1 << 40
+
+
+@dataclass(slots=True)
+class CrawlRow:
+    """The mutable part of a crawl's row, loaded on first use and written back once."""
+
+    id: int
+    team: int
+    kind: str
+    key_seed: int
+    status: int
+    max_pages: int | None
+    max_depth: int | None
+    keep_variants: int
+    max_denied: int
+    open: int
+    discovered: int
+    done: int
+    failed: int
+    duplicate: int
+    denied: int
+    documents: int
+    refused: int
+    refused_beyond: int
+    sitemap_files: int
+    sitemap_urls: int
+    ended_at: int | None
+    note: bytes
+    refusals: Counter[str] = field(default_factory=Counter)
+    dirty: bool = False
+
+    @property
+    def running(self) -> bool:
+        return self.status == SCRAPING
+
+    @property
+    def is_batch(self) -> bool:
+        return self.kind == CrawlKind.BATCH
+
+
+_COLUMNS = tuple(f.name for f in fields(CrawlRow) if f.name not in {"refusals", "dirty"})
+_WRITTEN = (
+    "status", "open", "discovered", "done", "failed", "duplicate", "denied", "documents",
+    "refused", "refused_beyond", "sitemap_files", "sitemap_urls", "ended_at", "note",
+)  # fmt: skip
+_LOAD_CRAWL = f"SELECT {', '.join(_COLUMNS)} FROM crawl WHERE id = ?"  # noqa: S608 - column names are constants
+_WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)} WHERE id = ?"  # noqa: S608
+
+
+class SeenKeys:
+    """Exact, bounded memory of keys that are surely in the database, so that repeated links cost nothing.
+
+    Keys enter only after the commit. No Bloom filter: a false positive would lose a page.
+    """
+
+    def __init__(self, bound: int = 150_000) -> None:
+        self.bound = bound
+        self._of: dict[int, set[int]] = {}
+        self._size = 0
+
+    def of(self, crawl: int) -> set[int]:
+        return self._of.get(crawl) or set()
+
+    def add(self, crawl: int, keys: Iterable[int]) -> None:
+        known = self._of.setdefault(crawl, set())
+        before = len(known)
+        known.update(keys)
+        self._size += len(known) - before
+        if self._size > self.bound:
+            self._of = {crawl: set()}
+            self._size = 0
+
+    def forget(self, crawl: int) -> None:
+        self._size -= len(self._of.pop(crawl, ()))
+
+
+class Tx:
+    """State of one transaction; every function of the sibling modules takes it first."""
+
+    def __init__(
+        self, connection: Connection, now: int, defaults: HostDefaults, seen: SeenKeys, refused: SeenKeys
+    ) -> None:
+        self.connection = connection
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+        self.now = now
+        self.defaults = defaults
+        self.seen = seen
+        self.refused = refused
+        self.random = random.SystemRandom()
+        self.freed_hosts: Counter[int] = Counter()
+        self.freed_queues: Counter[int] = Counter()
+        self.freed_teams: Counter[int] = Counter()
+        self.new_keys: dict[int, list[int]] = {}
+        self.new_refused: dict[int, list[int]] = {}
+        self._crawls: dict[int, CrawlRow | None] = {}
+        row = self.one("SELECT next_job, turn, global_open FROM gate WHERE id = 1")
+        assert row is not None
+        self._gate = row
+        self.next_job, self.turn, self.global_open = row
+
+    def one(self, statement: str, bindings: tuple[object, ...] = ()) -> Row | None:
+        row: Row | None = self.execute(statement, bindings).fetchone()
+        return row
+
+    def all(self, statement: str, bindings: tuple[object, ...] = ()) -> list[Row]:
+        return list(self.execute(statement, bindings))
+
+    def crawl(self, crawl: int) -> CrawlRow | None:
+        """The crawl's row, or None once it was pruned."""
+        if crawl not in self._crawls:
+            row = self.one(_LOAD_CRAWL, (crawl,))
+            self._crawls[crawl] = CrawlRow(*row) if row else None
+        return self._crawls[crawl]
+
+    def take_job_ids(self, count: int) -> int:
+        """Reserve `count` consecutive job numbers; the first of them."""
+        first: int = self.next_job
+        self.next_job += count
+        return first
+
+    def free(self, *, host: int, queue: int, team: int) -> None:
+        self.freed_hosts[host] += 1
+        self.freed_queues[queue] += 1
+        self.freed_teams[team] += 1
+
+    def release_slots(self) -> None:
+        """Write the slots freed so far, so that claims of the same transaction can use them."""
+        for table, freed in (
+            ("host", self.freed_hosts),
+            ("queue", self.freed_queues),
+            ("team", self.freed_teams),
+        ):
+            if freed:
+                self.executemany(
+                    f"UPDATE {table} SET active = active - ? WHERE id = ?",  # noqa: S608 - one of three constants
+                    [(count, key) for key, count in sorted(freed.items())],
+                )
+                freed.clear()
+
+    def flush(self) -> None:
+        """Write everything gathered; a crawl with no open job left is completed here and nowhere else."""
+        self.release_slots()
+        for crawl in self._crawls.values():
+            if crawl is None or not crawl.dirty:
+                continue
+            if crawl.running and crawl.open == 0:
+                self.end(crawl, CrawlStatus.COMPLETED)
+            self.execute(_WRITE_CRAWL, (*(getattr(crawl, name) for name in _WRITTEN), crawl.id))
+            if crawl.refusals:
+                self.executemany(
+                    "INSERT INTO denied_count (crawl, reason, n) VALUES (?, ?, ?)"
+                    " ON CONFLICT (crawl, reason) DO UPDATE SET n = n + excluded.n",
+                    [(crawl.id, reason, count) for reason, count in crawl.refusals.items() if count],
+                )
+        gate = (self.next_job, self.turn, self.global_open)
+        if gate != self._gate:
+            self.execute("UPDATE gate SET next_job = ?, turn = ?, global_open = ? WHERE id = 1", gate)
+
+    def end(self, crawl: CrawlRow, status: CrawlStatus) -> None:
+        """The crawl ends now: its queues take no further part."""
+        crawl.status = int(status)
+        crawl.ended_at = self.now
+        crawl.dirty = True
+        self.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl.id,))
+
+    def committed(self) -> None:
+        """Called after the commit: what is now surely in the database may be remembered."""
+        for crawl, keys in self.new_keys.items():
+            self.seen.add(crawl, keys)
+        for crawl, keys in self.new_refused.items():
+            self.refused.add(crawl, keys)
