@@ -1,0 +1,77 @@
+"""Inline marks both writers share: where emphasis may stand, what a permalink is, raised and lowered text."""
+
+from __future__ import annotations
+
+import re
+
+_EDGE = re.compile(r"^((?:\s|<br>|\\\n)*)(.*?)((?:\s|<br>|\\\n)*)$", re.DOTALL)
+_TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")
+_PILCROWS = frozenset("¶#§🔗⚓∞†")
+_PERMALINK_CLASSES = ("headerlink", "permalink", "anchor", "header-link", "heading-link", "hash-link", "heading-anchor")
+_PERMALINK_TEXTS = ("permalink", "link to ", "direct link", "anchor", "copy link", "link", "¶")
+
+
+def emphasis(inner: str, mark: str, before: str, after: str) -> str:
+    """`inner` between emphasis marks that GFM will read as such (CommonMark 6.2, flanking runs).
+
+    White space and line breaks at the edges go outside; `before` and `after` are the characters that follow
+    on the marks outside, where they are known.
+    """
+    match = _EDGE.match(inner)
+    if match is None or not match[2]:
+        return " " if inner and inner.isspace() else inner
+    lead, core, trail = _outside(match[1]) if before else "", match[2], _outside(match[3])
+    if "\n\n" in core or core.startswith(("#", "- ", "> ", "```", "|")):
+        return inner  # blocks inside an inline mark: the mark means nothing there
+    if (
+        core.startswith(mark)
+        and core.endswith(mark)
+        and len(core) > 2 * len(mark)
+        and mark not in core[len(mark) : -len(mark)]
+    ):
+        return f"{lead}{core}{trail}"  # the same mark twice
+    if not trail and after and _is_word(after) and not _is_word(core[-1]):
+        punctuation = _TRAILING_PUNCTUATION.search(core)
+        if punctuation is None or not core[: punctuation.start()]:
+            return _as_html(lead, core, trail, mark)
+        core, trail = core[: punctuation.start()], punctuation[0]
+        if not _is_word(core[-1]):
+            return _as_html(lead, core + trail, "", mark)
+    if not lead and before and _is_word(before) and not _is_word(core[0]):
+        return _as_html(lead, core, trail, mark)
+    return f"{lead}{mark}{core}{mark}{trail}"
+
+
+def _as_html(lead: str, core: str, trail: str, mark: str) -> str:
+    tag = "strong" if len(mark) == 2 else "em"
+    return f"{lead}<{tag}>{core}</{tag}>{trail}"
+
+
+def _outside(edge: str) -> str:
+    if not edge:
+        return ""
+    return edge if "\n" in edge or "<br>" in edge else " "
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum()
+
+
+def raised(inner: str, tag: str) -> str:
+    """Superscript and subscript as HTML, which GFM takes; footnote marks stay plain."""
+    core = inner.strip()
+    if not core:
+        return inner
+    if len(core) > 40 or core[0] in "[\\(*†‡" or "](" in core or core in {"TM", "®", "™"}:
+        return inner
+    return f"<{tag}>{core}</{tag}>"
+
+
+def is_permalink(text: str, href: str, classes: str) -> bool:
+    """Whether a link is only the handle by which its heading is linked to."""
+    core = text.strip()
+    if core in _PILCROWS:
+        return "#" in href or any(name in classes for name in _PERMALINK_CLASSES)
+    if classes and any(name in classes for name in _PERMALINK_CLASSES):
+        return core.lower().startswith(_PERMALINK_TEXTS) or not any(char.isalnum() for char in core)
+    return False

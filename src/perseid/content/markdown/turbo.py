@@ -1,0 +1,278 @@
+"""Markdown by turbohtml's own writer: what it gets wrong is put right in the tree before, or by converters.
+
+Only elements that need it are touched, found by one select, so that plain pages cost little more than the
+writer itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turbohtml import Element, Markdown, PlainText, Text
+
+from perseid.content.markdown.code import GUTTER, language_of, named_language
+from perseid.content.markdown.marks import emphasis, is_permalink, raised
+from perseid.content.markdown.source import image_source, largest
+from perseid.content.markdown.turbo_table import settle_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perseid.dom.tree import Node
+
+    Resolve = Callable[[str], str | None]
+
+_TROUBLE = (
+    "a, img, pre, table, svg, math, select, button, textarea, noscript, canvas, audio, video, object, "
+    "code br, a h1, a h2, a h3, a h4, a h5, a h6, rp, input[type=checkbox]"
+)
+_LINKED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object", "rp"})
+
+
+def prepare(node: Node, resolve: Resolve) -> None:
+    """Put the tree below `node` into a shape the writer renders right; links become absolute."""
+    anchors = []
+    tables = []
+    for found in node.select(_TROUBLE):
+        tag = found.tag
+        if tag == "a":
+            anchors.append(found)
+        elif tag == "img":
+            _image(found, resolve)
+        elif tag == "table":
+            tables.append(found)
+        elif tag in _LINKED:
+            _link_inside(found, resolve)
+        elif tag in _DROPPED:
+            found.extract()
+        else:
+            _OTHERS[tag](found)
+    for table in reversed(tables):
+        settle_table(table)
+    for anchor in anchors:
+        _anchor(anchor, resolve)
+
+
+def _anchor(a: Any, resolve: Resolve) -> None:
+    href = a.attr("href")
+    if href is None:
+        return
+    text = a.text
+    if not text or not text.strip():
+        if a.select_one("img") is None:
+            a.extract()
+            return
+    elif len(text) < 40 and is_permalink(text, href, a.attr("class") or ""):
+        a.extract()
+        return
+    url = resolve(href)
+    if url is None:
+        a.unwrap()
+    elif url != href:
+        a.attrs["href"] = url
+
+
+def _image(img: Any, resolve: Resolve) -> None:
+    attrs = {name: value or "" for name, value in img.attrs.items() if not isinstance(value, list)}
+    source = image_source(attrs)
+    if source is None:
+        source = _picture_source(img)
+    url = resolve(source) if source else None
+    if url is None or (attrs.get("width") == "1" and attrs.get("height") == "1"):
+        alt = attrs.get("alt", "").strip()
+        if alt and url is None:
+            img.replace_with(Text(alt))
+        else:
+            img.extract()
+        return
+    img.attrs["src"] = url
+    alt = attrs.get("alt", "")
+    if "\n" in alt:
+        img.attrs["alt"] = " ".join(alt.split())
+
+
+def _picture_source(img: Any) -> str | None:
+    picture = img.parent
+    if picture is None or not isinstance(picture, Element) or picture.tag != "picture":
+        return None
+    for source in picture.select("source"):
+        candidates = source.attr("srcset") or source.attr("data-srcset")
+        if candidates and (best := largest(candidates)):
+            return best
+    return None
+
+
+def _code_block(pre: Any) -> None:
+    for part in pre.select(GUTTER):
+        part.extract()
+    code = pre.select_one("code")
+    marks = [_classes(pre)] if code is None else [_classes(code), _classes(pre)]
+    language = language_of(*marks) or next(
+        (
+            name
+            for element in ((pre,) if code is None else (code, pre))
+            for attribute in ("data-lang", "data-language", "lang")
+            if (name := named_language(element.attr(attribute)))
+        ),
+        "",
+    )
+    lines = pre.select_one("div, li, tr, p") is not None
+    if not language:
+        up = pre.parent
+        for _ in range(3):
+            if not isinstance(up, Element) or up.tag not in {"div", "figure", "td", "span", "section"}:
+                break
+            language = language_of(_classes(up)) or named_language(up.attr("data-lang"))
+            if language:
+                break
+            up = up.parent
+    native = code is not None and code.attr("class") == f"language-{language}"
+    if lines or (language and not native):
+        text = _text_by_lines(pre) if lines else _text_with_breaks(pre)
+        pre.clear()
+        attrs: dict[str, str | list[str] | None] = {"class": f"language-{language}"} if language else {}
+        pre.append(Element("code", attrs, [Text(text)]))
+
+
+def _classes(element: Any) -> str:
+    return element.attr("class") or ""
+
+
+def _text_with_breaks(pre: Any) -> str:
+    for br in pre.select("br"):
+        br.replace_with(Text("\n"))
+    return pre.text  # type: ignore[no-any-return]  # untyped node
+
+
+def _text_by_lines(pre: Any) -> str:
+    """Code whose lines are blocks of their own."""
+    for block in pre.select("div, li, tr, p"):
+        if not block.text.endswith("\n") and block.select_one("div, li, tr, p") is None:
+            block.append(Text("\n"))
+    return _text_with_breaks(pre)
+
+
+def _broken_code(br: Any) -> None:
+    """Code with line breaks that is in no `pre`: a block all the same."""
+    code = br.closest("code")
+    if code is None or br.closest("pre, table, a") is not None:
+        return
+    text = _text_with_breaks(code)
+    code.clear()
+    code.append(Text(text))
+    code.wrap(Element("pre"))
+
+
+def _link_inside(heading: Any, resolve: Resolve) -> None:
+    """A heading in a link becomes a link in a heading; what else the link held keeps its text."""
+    a = heading.closest("a")
+    if a is None:
+        return
+    href = a.attr("href")
+    url = resolve(href) if href else None
+    if url is not None:
+        heading.wrap_children(Element("a", {"href": url}))
+    a.unwrap()
+
+
+def _math(math: Any) -> None:
+    note = math.select_one('annotation[encoding="application/x-tex"]')
+    if note is None:
+        return
+    tex = note.text.strip()
+    around = math.closest(".katex-display, .mwe-math-element-block") or math
+    block = around is not math or math.attr("display") == "block"
+    if around is math:
+        around = math.closest(".katex, .mwe-math-element") or math
+    around.replace_with(raw(tex, display=block))
+
+
+def raw(tex: str, *, display: bool) -> Element:
+    """A formula as an element whose text the writer copies as it is."""
+    return Element("x-raw", {}, [Text(_tex(tex, display=display))])
+
+
+def _tex(tex: str, *, display: bool) -> str:
+    mark = "$$" if display else "$"
+    return f"{mark}{tex.strip()}{mark}"
+
+
+def _noscript(noscript: Any) -> None:
+    """The plain image for browsers without scripts stands beside the lazy one: keep one of them."""
+    image = noscript.select_one("img")
+    if image is None or noscript.text.strip():
+        return
+    before = noscript.previous_sibling
+    while before is not None and not isinstance(before, Element):
+        before = before.previous_sibling
+    if before is not None and (before.tag == "img" or before.select_one("img") is not None):
+        noscript.extract()
+
+
+def _button(button: Any) -> None:
+    if button.closest("h1, h2, h3, h4, h5, h6, summary, dt") is None:
+        button.extract()
+
+
+def _checkbox(box: Any) -> None:
+    if box.closest("li") is not None:
+        box.replace_with(Element("x-raw", {}, [Text("[x]" if box.attr("checked") is not None else "[ ]")]))
+
+
+_OTHERS: dict[str, Callable[[Any], None]] = {
+    "pre": _code_block,
+    "br": _broken_code,
+    "math": _math,
+    "noscript": _noscript,
+    "button": _button,
+    "input": _checkbox,
+}
+
+
+def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str]:
+    def convert(element: Element, inner: str) -> str:
+        if not inner:
+            return " " if element.text.isspace() else ""
+        before, after = element.previous_sibling, element.next_sibling
+        own = mark
+        if isinstance(before, Element) and before.tag in tags:
+            own = mark.replace("*", "_")  # two runs of asterisks in a row would be one
+        return emphasis(
+            inner,
+            own,
+            before.text[-1:] if isinstance(before, Text) else "",
+            after.text[:1] if isinstance(after, Text) else "",
+        )
+
+    return convert
+
+
+_STRONG = _emphasised("**", frozenset({"strong", "b"}))
+_ITALIC = _emphasised("*", frozenset({"em", "i"}))
+_OPTIONS = Markdown(
+    links=Markdown.Links(autolink=False),
+    converters={
+        "strong": _STRONG,
+        "b": _STRONG,
+        "em": _ITALIC,
+        "i": _ITALIC,
+        "sup": lambda element, inner: raised(inner, "sup"),
+        "sub": lambda element, inner: raised(inner, "sub"),
+        "x-raw": lambda element, inner: element.text,
+        "x-tex": lambda element, inner: _tex(element.text, display=element.attr("mode") == "display"),
+    },
+)
+
+
+def render(node: Node) -> str:
+    """The markdown of a prepared node."""
+    return node.to_markdown(_OPTIONS)  # type: ignore[no-any-return]  # untyped node
+
+
+_PLAIN = PlainText(layout="strict")
+
+
+def plain(node: Node) -> str:
+    """The plain text of a node."""
+    return node.to_text(_PLAIN)  # type: ignore[no-any-return]  # untyped node

@@ -1,0 +1,206 @@
+"""Tables made rectangular in turbohtml's tree: spans filled, blocks in cells on one row, layout unfolded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turbohtml import Element, Text
+
+from perseid.content.markdown.code import GUTTER_CLASSES
+from perseid.content.markdown.grid import Cell, fill, is_number_run
+
+_CELL_BLOCKS = (
+    "p, div, ul, ol, li, dl, dt, dd, pre, blockquote, section, article, h1, h2, h3, h4, h5, h6, "
+    "figure, figcaption, center, address, details, summary, header, footer, main, aside, nav, form, hr, fieldset"
+)
+_IN_CELL = f"{_CELL_BLOCKS}, table"
+_INSPECT = f"{_IN_CELL}, [colspan], [rowspan], br"
+_HEADINGS = "h1, h2, h3, h4, h5, h6"
+_WIDEST = 60
+
+
+def settle_table(table: Any) -> None:
+    """Make one table fit for a pipe table, or take its table markup away where it is only layout."""
+    rows = [[cell for cell in row.children if _is_cell(cell)] for row in _rows(table)]
+    if _unfold_code(table, rows):
+        return
+    widths = {len(row) for row in rows if row}
+    special = table.select_one(_INSPECT) is not None
+    if not widths or (special and _is_layout(table, rows)):
+        _unfold(table)
+        return
+    if special:
+        for row in rows:
+            for cell in row:
+                if cell.select_one(_IN_CELL) is not None:
+                    _flatten_cell(cell)
+                elif cell.select_one("br") is not None:
+                    _tidy_breaks(cell)
+    if len(widths) > 1 or (special and table.select_one("[colspan], [rowspan]") is not None):
+        _fill_spans(rows)
+    for row in _rows(table):
+        if not any(_is_cell(cell) for cell in row.children):
+            row.extract()
+
+
+def _rows(table: Any) -> list[Any]:
+    rows = []
+    for child in table.children:
+        if isinstance(child, Element):
+            if child.tag == "tr":
+                rows.append(child)
+            elif child.tag in {"tbody", "thead", "tfoot"}:
+                rows.extend(row for row in child.children if isinstance(row, Element) and row.tag == "tr")
+    return rows
+
+
+def _is_cell(node: Any) -> bool:
+    return isinstance(node, Element) and node.tag in {"td", "th"}
+
+
+def _is_layout(table: Any, rows: list[list[Any]]) -> bool:
+    if table.attr("role") in {"presentation", "none"}:
+        return True
+    cells = [cell for row in rows for cell in row]
+    if len(cells) == 1:
+        return True
+    if any(cell.tag == "th" for cell in cells):
+        return False
+    if table.select_one("table") is not None or table.select_one(_HEADINGS) is not None:
+        return True
+    single = all(len(row) <= 1 for row in rows)
+    return single and table.select_one("p + p, pre, ul, ol, blockquote, dl") is not None
+
+
+def _unfold(table: Any) -> None:
+    for part in table.select("tbody, thead, tfoot, tr, td, th, caption"):
+        if part.closest("table") == table:
+            part.tag = "div"
+    table.tag = "div"
+
+
+def _unfold_code(table: Any, rows: list[list[Any]]) -> bool:
+    """A table that only sets line numbers beside code becomes the code."""
+    if not rows or table.select_one("pre, code, .code, .blob-code, .hljs-ln-code, .crayon-code") is None:
+        return False
+    lines: list[str] = []
+    for row in rows:
+        if len(row) not in {1, 2, 3}:
+            return False
+        code = row[-1]
+        if not all(_is_gutter(cell) for cell in row[:-1]) or (len(row) == 1 and len(rows) > 1 and not lines):
+            return False
+        if len(row) == 1 and "code" not in (code.attr("class") or "").lower():
+            return False
+        lines.append(code.text)
+    holder = rows[0][-1]
+    pre = holder.select_one("pre")
+    if len(rows) == 1 and pre is not None:
+        table.replace_with(pre)
+    else:
+        text = "\n".join(line.rstrip("\n") for line in lines)
+        inner = holder.select_one("code")
+        classes = " ".join(filter(None, (_class(inner), _class(holder), _class(table))))
+        table.replace_with(Element("pre", {"class": classes}, [Text(text)]))
+    return True
+
+
+def _class(element: Any) -> str:
+    return "" if element is None else element.attr("class") or ""
+
+
+def _is_gutter(cell: Any) -> bool:
+    classes = set(_class(cell).split())
+    return bool(classes & GUTTER_CLASSES) or is_number_run(cell.text)
+
+
+def _flatten_cell(cell: Any) -> None:
+    """A pipe cell holds one line: blocks become runs of text with a break between them."""
+    for pre in cell.select("pre"):
+        if "\n" in pre.text.strip("\n"):
+            parts: list[Any] = []
+            for line in pre.text.strip("\n").split("\n"):
+                parts += [Element("code", {}, [Text(line)]) if line.strip() else Text(""), Element("br")]
+            pre.replace_with(*parts[:-1])
+        else:
+            pre.tag = "code"
+            if pre.select_one("code") is not None:
+                pre.unwrap()
+    for table in cell.select("table"):
+        _flatten_inner(table)
+    for block in cell.select(_CELL_BLOCKS):
+        block.insert_before(Element("br"))
+        block.insert_after(Element("br"))
+        block.unwrap()
+    _tidy_breaks(cell)
+
+
+def _flatten_inner(table: Any) -> None:
+    for part in table.select("td, th"):
+        part.insert_after(Text(" "))
+        part.unwrap()
+    for row in table.select("tr"):
+        row.tag = "div"
+    for part in table.select("tbody, thead, tfoot, caption"):
+        part.unwrap()
+    table.unwrap()
+
+
+def _tidy_breaks(cell: Any) -> None:
+    """No breaks at the edges of a cell, and one at most between two runs of text."""
+    pending: Any = None
+    seen = False
+    for node in list(cell.children):
+        if isinstance(node, Element) and node.tag == "br":
+            if not seen or pending is not None:
+                node.extract()
+            else:
+                pending = node
+        elif isinstance(node, Element) or node.text.strip():
+            if (
+                isinstance(node, Element)
+                and not node.text.strip()
+                and node.select_one("img") is None
+                and node.tag != "img"
+            ):
+                continue
+            seen = True
+            pending = None
+    if pending is not None:
+        pending.extract()
+
+
+def _fill_spans(rows: list[list[Any]]) -> None:
+    spans = [[Cell(_span(cell, "colspan"), _span(cell, "rowspan")) for cell in row] for row in rows]
+    plan = fill(spans)
+    if plan is None:
+        return
+    for number, (row, places) in enumerate(zip(rows, plan, strict=True)):
+        if not row:
+            continue
+        parent = row[0].parent
+        for cell in row:
+            for name in ("colspan", "rowspan"):
+                if cell.attr(name) is not None:
+                    del cell.attrs[name]
+            cell.extract()
+        for place in places:
+            if place is None:
+                parent.append(Element("td"))
+            elif place[0] == number:
+                parent.append(row[place[1]])
+            else:
+                parent.append(_copy(rows[place[0]][place[1]]))
+
+
+def _copy(cell: Any) -> Element:
+    text = cell.text.strip()
+    return Element("td", {}, [Text(text)] if len(text) <= _WIDEST else [])
+
+
+def _span(cell: Any, name: str) -> int:
+    value = cell.attr(name)
+    if value is None:
+        return 1
+    digits = value.strip()
+    return int(digits) if digits.isdecimal() and len(digits) < 6 else 1

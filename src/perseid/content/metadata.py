@@ -1,0 +1,185 @@
+"""What a page says about itself in its head: title, meta tags, favicon, canonical address, robots flags.
+
+Keys and rules for duplicates are those of the Firecrawl contract, so that clients of it find what they expect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perseid.dom.tree import Node, Tree
+    from perseid.model.document import Metadata
+
+_PROPERTY = {
+    "og:title": "ogTitle",
+    "og:description": "ogDescription",
+    "og:url": "ogUrl",
+    "og:image": "ogImage",
+    "og:audio": "ogAudio",
+    "og:determiner": "ogDeterminer",
+    "og:locale": "ogLocale",
+    "og:site_name": "ogSiteName",
+    "og:video": "ogVideo",
+    "article:published_time": "publishedTime",
+    "article:modified_time": "modifiedTime",
+}
+_NAME = {
+    "article:section": "articleSection",
+    "article:tag": "articleTag",
+    "dcterms.created": "dcTermsCreated",
+    "dc.date.created": "dcDateCreated",
+    "dc.date": "dcDate",
+    "dcterms.type": "dcTermsType",
+    "dc.type": "dcType",
+    "dcterms.audience": "dcTermsAudience",
+    "dcterms.subject": "dcTermsSubject",
+    "dc.subject": "dcSubject",
+    "dc.description": "dcDescription",
+    "dcterms.keywords": "dcTermsKeywords",
+}
+_FOLDED = frozenset({"description", "keywords", "robots"})
+_SELECTOR = "title, meta[content], link[rel][href]"
+_MOST_TAGS = 2_000
+"""Pages with more head tags than that are hostile; the rest says nothing new."""
+_MOST_CHARACTERS = 100_000
+
+
+class Head(NamedTuple):
+    """The head of a page. `noindex` and `nofollow` are what meta robots says, not robots.txt."""
+
+    metadata: Metadata
+    title: str | None
+    canonical: str | None
+    """Absolute; None where absent, empty or no http(s) address."""
+    noindex: bool
+    nofollow: bool
+
+
+class _Gathered:
+    """The head while it is being read: what was said by which key, in document order."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, str] = {}
+        self.raw: dict[str, str | list[str]] = {}
+        self.alternates: list[str] = []
+        self.title: str | None = None
+        self.canonical: str | None = None
+        self.icon: str | None = None
+        self.other_icon: str | None = None
+
+    def meta(self, attrs: dict[str, str]) -> None:
+        content = attrs["content"][:_MOST_CHARACTERS]
+        name, prop = attrs.get("name"), attrs.get("property")
+        if prop is not None:
+            folded = prop.strip().lower()
+            key = _PROPERTY.get(folded)
+            if key is not None:
+                self.named.setdefault(key, content)
+            elif folded == "og:locale:alternate":
+                self.alternates.append(content)
+        if name is not None:
+            key = _NAME.get(name.strip().lower())
+            if key is not None:
+                self.named.setdefault(key, content)
+        own = name or prop or attrs.get("itemprop")
+        if own:
+            self._add(own, content)
+
+    def _add(self, key: str, content: str) -> None:
+        folded = key.lower()
+        key = folded if folded in _FOLDED else key
+        known = self.raw.get(key)
+        if known is None:
+            self.raw[key] = content
+        elif key == "description":
+            self.raw[key] = f"{known}, {content}"
+        elif isinstance(known, list):
+            known.append(content)
+        else:
+            self.raw[key] = [known, content]
+
+    def link(self, rel: str, href: str) -> None:
+        tokens = rel.lower().split()
+        if "canonical" in tokens:
+            self.canonical = self.canonical or href
+        elif rel.strip().lower() == "icon":
+            self.icon = self.icon or href
+        elif "icon" in rel.lower():
+            self.other_icon = self.other_icon or href
+
+
+def read_head(tree: Tree, absolute: Callable[[str], str | None]) -> Head:
+    """Title, meta tags and links of the whole page; `absolute` resolves an address against its base."""
+    found = _Gathered()
+    for node in tree.select(_SELECTOR)[:_MOST_TAGS]:
+        tag = tree.tag(node)
+        if tag == "meta":
+            found.meta(tree.attrs(node))
+        elif tag == "link":
+            href = (tree.attr(node, "href") or "").strip()
+            if href:
+                found.link(tree.attr(node, "rel") or "", href)
+        elif found.title is None and not _foreign(tree, node):
+            found.title = " ".join(tree.text(node).split()) or None
+    return _assembled(tree, found, absolute)
+
+
+def _assembled(tree: Tree, found: _Gathered, absolute: Callable[[str], str | None]) -> Head:
+    metadata: Metadata = {}
+    title = found.title or _first(found.named.get("ogTitle")) or _first(found.raw.get("twitter:title"))
+    language = tree.attr(tree.root, "lang")
+    icon = found.icon or found.other_icon
+    favicon = absolute(icon) if icon else None
+    metadata.update(found.named)
+    for key, value in found.raw.items():
+        if key == "title":
+            # An empty or different meta must not overwrite the title element.
+            title = title or _first(value)
+        elif key == "language" and language is not None:
+            metadata[key] = [language, *(value if isinstance(value, list) else [value])]
+        else:
+            metadata[key] = value
+    if title:
+        metadata["title"] = title
+    if language is not None:
+        metadata.setdefault("language", language)
+    if favicon:
+        metadata["favicon"] = favicon
+    if found.alternates:
+        metadata["ogLocaleAlternate"] = found.alternates
+    noindex, nofollow = robots_flags(found.raw.get("robots"))
+    canonical = absolute(found.canonical) if found.canonical else None
+    if canonical is not None and not canonical.startswith(("http://", "https://")):
+        canonical = None
+    return Head(metadata, title, canonical, noindex, nofollow)
+
+
+def robots_flags(value: str | list[str] | None) -> tuple[bool, bool]:
+    """(noindex, nofollow) of a robots meta or X-Robots-Tag value; lines for named agents don't count."""
+    if not value:
+        return False, False
+    noindex = nofollow = False
+    for line in [value] if isinstance(value, str) else value:
+        words = {word.strip().lower() for word in line.split(",")}
+        noindex = noindex or not words.isdisjoint({"noindex", "none"})
+        nofollow = nofollow or not words.isdisjoint({"nofollow", "none"})
+    return noindex, nofollow
+
+
+def _first(value: str | list[str] | None) -> str | None:
+    if isinstance(value, list):
+        return next((item.strip() for item in value if item.strip()), None)
+    return value.strip() or None if value else None
+
+
+def _foreign(tree: Tree, node: Node) -> bool:
+    """Whether a title element belongs to a drawing and not to the page."""
+    up = tree.parent(node)
+    while up is not None:
+        if tree.tag(up) == "svg":
+            return True
+        up = tree.parent(up)
+    return False

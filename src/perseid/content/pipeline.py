@@ -1,0 +1,306 @@
+"""From the bytes of one answer to the document users get: decode, parse once, read all of it off one tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from perseid.content import clean, formula, selfcheck, textual
+from perseid.content.decode import Decoded, decode
+from perseid.content.images import images_of
+from perseid.content.main import main_content
+from perseid.content.markdown import to_markdown, to_text
+from perseid.content.metadata import Head, read_head, robots_flags
+from perseid.content.sniff import TEXTUAL, Kind, sniff
+from perseid.dom import tree as trees
+from perseid.dom import url as urls
+from perseid.links.discover import discover, discover_text
+from perseid.model.document import Document, Metadata
+from perseid.model.options import ScrapeOptions
+from perseid.model.verdict import FailureCode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from perseid.dom.tree import Node, Tree
+
+_HEAVY_CHARACTERS = 6_000_000
+"""HTML beyond that is rendered whole: choosing its main content would cost more than it is worth."""
+_LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
+_DEAD_SCHEMES = ("javascript:", "data:", "vbscript:", "blob:", "about:")
+_LISTED_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "tel:")
+
+
+class Page(NamedTuple):
+    """The facts of one answer that a document is made from."""
+
+    url: str
+    """Final URL after redirects."""
+    source_url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    """Names in lower case."""
+    body: bytes
+    fetched_at: int
+    """Microseconds since the epoch, UTC."""
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key == name), None)
+
+
+class Built(NamedTuple):
+    """A document, and what the crawl needs beside it."""
+
+    document: Document
+    base: str
+    """What `hrefs` are to be resolved against."""
+    hrefs: list[str]
+    """As written on the page, each once."""
+    canonical: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+    refresh: str | None = None
+    """Absolute target of a meta refresh."""
+    page_type: str | None = None
+
+
+class Convert(NamedTuple):
+    """The body is of a kind that a child process converts (`perseid.crawls.convert`)."""
+
+    kind: Kind
+
+
+class Failed(NamedTuple):
+    """No document can be made; `message` says what is missing."""
+
+    code: FailureCode
+    message: str
+
+
+def build(page: Page, options: ScrapeOptions) -> Built | Convert | Failed:
+    """The document of a page, whatever its bytes are. Pure: nothing is fetched, no clock is read."""
+    content_type = page.header("content-type")
+    parts = urls.parse(page.url)
+    kind = sniff(page.body, content_type=content_type, path=parts.path if parts else "")
+    if kind is Kind.PDF:
+        if options.parse_pdf:
+            return Convert(kind)
+        return Failed(FailureCode.UNSUPPORTED_FILE, "This is a PDF, and parsing PDFs is switched off.")
+    if kind is Kind.EMPTY:
+        return _assemble(page, options, _Content(warnings=["empty: the body holds nothing"]))
+    if kind not in TEXTUAL:
+        return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, content_type))
+    host = parts.host if parts else ""
+    decoded = decode(page.body, content_type=content_type, tld=host.rpartition(".")[2])
+    if kind is Kind.HTML:
+        return _build_html(page, options, decoded)
+    return _build_text(page, options, decoded, kind)
+
+
+def unsupported(kind: Kind, content_type: str | None) -> str:
+    """The sentence for a file that no converter takes."""
+    label = f" (served as {content_type})" if content_type else ""
+    if kind in {Kind.DOCX, Kind.XLSX, Kind.PPTX, Kind.ODF, Kind.EPUB, Kind.RTF, Kind.OLE}:
+        return f"No converter for {kind.value} files is installed{label}; the file was not turned into text."
+    return f"The body is {kind.value} data{label}, which holds no page text."
+
+
+class _Content(NamedTuple):
+    """What one kind of body yielded, before it becomes a document."""
+
+    markdown: str | None = None
+    text: str | None = None
+    html: str | None = None
+    raw: str | None = None
+    links: list[str] | None = None
+    images: list[str] | None = None
+    title: str | None = None
+    metadata: Metadata = {}
+    warnings: list[str] = []
+    base: str = ""
+    hrefs: list[str] = []
+
+
+def _build_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
+    text = decoded.text
+    source = formula.keep_scripts(text) if formula.occurs(text) else text
+    tree = trees.parse(source)
+    found = discover(tree, page.url)
+    resolve = Resolver(found.base)
+    head = read_head(tree, resolve)
+    warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
+    content = _render(page, options, tree, source, resolve, warnings)
+    built = _assemble(
+        page,
+        options,
+        content.content._replace(
+            raw=text,
+            links=listed(resolve, found.hrefs) if "links" in options.formats else None,
+            title=head.title,
+            metadata=head.metadata,
+            base=found.base,
+            hrefs=found.hrefs,
+        ),
+    )
+    noindex, nofollow = _flags(page, head)
+    return built._replace(
+        canonical=head.canonical,
+        noindex=noindex,
+        nofollow=nofollow,
+        refresh=found.refresh.url if found.refresh else None,
+        page_type=content.page_type,
+    )
+
+
+class _Rendered(NamedTuple):
+    content: _Content
+    page_type: str | None
+
+
+def _render(
+    page: Page, options: ScrapeOptions, tree: Tree, source: str, resolve: Resolver, warnings: list[str]
+) -> _Rendered:
+    """All formats that are read off the tree; the tree is used up by it."""
+    formats = options.formats
+    images = images_of(tree, resolve) if "images" in formats else None
+    if formula.occurs(source) or "x-tex" in source:
+        formula.drop_renderings(tree)
+    wanted = [name for name in formats if name in {"markdown", "html", "text"}]
+    if not wanted:
+        return _Rendered(_Content(images=images, warnings=warnings), None)
+    before = len(tree.text(tree.body)) if options.only_main_content and not options.include_tags else 0
+    nodes, page_type = _chosen(page, options, tree, source, warnings)
+    content = _formats(tree, nodes, wanted, resolve)
+    if options.only_main_content and page_type and before and not (content.markdown or content.text or content.html):
+        # Nothing was left: the whole page is better than an empty one.
+        whole = trees.parse(source)
+        content = _formats(whole, [whole.body], wanted, resolve)
+        warnings.append("main: no main content was found; the whole page was kept")
+    if content.markdown is not None:
+        warnings += selfcheck.check(content.markdown, source_text=None)
+    return _Rendered(content._replace(images=images, warnings=warnings), page_type)
+
+
+def _chosen(
+    page: Page, options: ScrapeOptions, tree: Tree, source: str, warnings: list[str]
+) -> tuple[list[Node], str | None]:
+    invalid = clean.exclude(tree, options.exclude_tags) if options.exclude_tags else []
+    nodes: list[Node]
+    page_type: str | None = None
+    if options.include_tags:
+        nodes, bad = clean.include(tree, options.include_tags)
+        invalid += bad
+    elif options.only_main_content and len(source) <= _HEAVY_CHARACTERS:
+        main = main_content(tree, url=page.url)
+        nodes, page_type = [main.node], main.page_type
+    else:
+        nodes = [tree.body]
+    warnings += [f"selector: {selector!r} is no CSS selector and was ignored" for selector in invalid]
+    for node in nodes:
+        clean.drop_unseen(tree, node, source)
+    return nodes, page_type
+
+
+def _formats(tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Resolver) -> _Content:
+    # Markdown changes the tree, so it comes last.
+    html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
+    text = to_text(tree, nodes) if "text" in wanted else None
+    markdown = to_markdown(tree, nodes, resolve) if "markdown" in wanted else None
+    return _Content(html=html, text=text, markdown=markdown)
+
+
+def _build_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
+    text = decoded.text
+    warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
+    title = None
+    if kind is Kind.JSON:
+        markdown, warning = textual.json_markdown(text)
+        if warning:
+            warnings.append(f"json: {warning}")
+    elif kind is Kind.XML:
+        markdown = textual.fenced(text, "xml")
+    elif kind is Kind.MARKDOWN:
+        markdown, title = text.strip("\n"), textual.markdown_title(text)
+    else:
+        markdown = textual.text_markdown(text, page.header("content-type"))
+    hrefs = discover_text(text, markdown=kind is Kind.MARKDOWN) if kind in _LINKED else []
+    return _assemble(
+        page,
+        options,
+        _Content(
+            markdown=markdown,
+            text=text,
+            html=text if kind is Kind.XML else None,
+            raw=text,
+            links=listed(Resolver(page.url), hrefs),
+            images=[],
+            title=title,
+            metadata={"title": title} if title else {},
+            warnings=warnings,
+            base=page.url,
+            hrefs=hrefs,
+        ),
+    )
+
+
+def _assemble(page: Page, options: ScrapeOptions, content: _Content) -> Built:
+    """The document with only the formats asked for; what is known of the exchange wins over meta tags."""
+    formats = options.formats
+    content_type = page.header("content-type")
+    metadata = {**content.metadata, "sourceURL": page.source_url, "url": page.url, "statusCode": page.status}
+    if content_type is not None:
+        metadata["contentType"] = content_type
+    document = Document(
+        url=page.url,
+        source_url=page.source_url,
+        status=page.status,
+        content_type=content_type,
+        title=content.title,
+        markdown=(content.markdown or "") if "markdown" in formats else None,
+        text=(content.text or "") if "text" in formats else None,
+        html=(content.html or "") if "html" in formats else None,
+        raw_html=(content.raw or "") if "rawHtml" in formats else None,
+        links=(content.links or []) if "links" in formats else None,
+        images=(content.images or []) if "images" in formats else None,
+        metadata=metadata,
+        warnings=content.warnings,
+        fetched_at=page.fetched_at,
+    )
+    noindex, nofollow = _header_flags(page)
+    return Built(document, content.base or page.url, content.hrefs, noindex=noindex, nofollow=nofollow)
+
+
+class Resolver:
+    """Addresses as they stand in a page, made absolute, each once; None for those that lead nowhere."""
+
+    __slots__ = ("_join", "_known")
+
+    def __init__(self, base: str) -> None:
+        self._join = urls.Base(base).join
+        self._known: dict[str, str | None] = {}
+
+    def __call__(self, href: str) -> str | None:
+        try:
+            return self._known[href]
+        except KeyError:
+            url = self._join(href)
+            if url is not None and url.startswith(_DEAD_SCHEMES):
+                url = None
+            self._known[href] = url
+            return url
+
+
+def listed(resolve: Resolver, hrefs: Iterable[str]) -> list[str]:
+    """The absolute addresses behind `hrefs`, each once, in order."""
+    found = dict.fromkeys(url for href in hrefs if (url := resolve(href)) is not None)
+    return [url for url in found if url.startswith(_LISTED_SCHEMES)]
+
+
+def _flags(page: Page, head: Head) -> tuple[bool, bool]:
+    noindex, nofollow = _header_flags(page)
+    return head.noindex or noindex, head.nofollow or nofollow
+
+
+def _header_flags(page: Page) -> tuple[bool, bool]:
+    """X-Robots-Tag for everybody; values for a named agent are none of ours."""
+    values = [value for name, value in page.headers if name == "x-robots-tag" and ":" not in value.split(",", 1)[0]]
+    return robots_flags(values)

@@ -1,0 +1,221 @@
+"""What a body really is: by its magic bytes first, by its label only among kinds of text."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What the pipeline tells apart; kinds from PDF on are no text."""
+
+    EMPTY = "empty"
+    HTML = "html"
+    XML = "xml"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    TEXT = "text"
+    PDF = "pdf"
+    DOCX = "docx"
+    XLSX = "xlsx"
+    PPTX = "pptx"
+    ODF = "odf"
+    EPUB = "epub"
+    RTF = "rtf"
+    OLE = "ole"
+    """Word, Excel or PowerPoint of before 2007."""
+    IMAGE = "image"
+    AUDIO = "audio"
+    VIDEO = "video"
+    FONT = "font"
+    ARCHIVE = "archive"
+    BINARY = "binary"
+
+
+TEXTUAL = frozenset({Kind.HTML, Kind.XML, Kind.JSON, Kind.MARKDOWN, Kind.TEXT})
+
+_MAGIC: tuple[tuple[bytes, Kind], ...] = (
+    (b"\x89PNG\r\n\x1a\n", Kind.IMAGE),
+    (b"\xff\xd8\xff", Kind.IMAGE),
+    (b"GIF87a", Kind.IMAGE),
+    (b"GIF89a", Kind.IMAGE),
+    (b"II*\x00", Kind.IMAGE),
+    (b"MM\x00*", Kind.IMAGE),
+    (b"\x00\x00\x01\x00", Kind.IMAGE),
+    (b"\x00\x00\x02\x00", Kind.IMAGE),
+    (b"\x00\x00\x00\x0cjP  ", Kind.IMAGE),
+    (b"\x00\x00\x00\x0cJXL ", Kind.IMAGE),
+    (b"\xff\x0a", Kind.IMAGE),
+    (b"8BPS", Kind.IMAGE),
+    (b"{\\rtf", Kind.RTF),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind.OLE),
+    (b"\x1f\x8b", Kind.ARCHIVE),
+    (b"\x1f\x9d", Kind.ARCHIVE),
+    (b"BZh", Kind.ARCHIVE),
+    (b"\xfd7zXZ\x00", Kind.ARCHIVE),
+    (b"7z\xbc\xaf\x27\x1c", Kind.ARCHIVE),
+    (b"Rar!\x1a\x07", Kind.ARCHIVE),
+    (b"\x28\xb5\x2f\xfd", Kind.ARCHIVE),
+    (b"MSCF\x00", Kind.ARCHIVE),
+    (b"!<arch>\n", Kind.ARCHIVE),
+    (b"ID3", Kind.AUDIO),
+    (b"OggS", Kind.AUDIO),
+    (b"fLaC", Kind.AUDIO),
+    (b"MThd", Kind.AUDIO),
+    (b"\xff\xfb", Kind.AUDIO),
+    (b"\xff\xf1", Kind.AUDIO),
+    (b"\x1aE\xdf\xa3", Kind.VIDEO),
+    (b"FLV\x01", Kind.VIDEO),
+    (b"\x00\x00\x01\xba", Kind.VIDEO),
+    (b"\x00\x00\x01\xb3", Kind.VIDEO),
+    (b"wOFF", Kind.FONT),
+    (b"wOF2", Kind.FONT),
+    (b"\x00\x01\x00\x00\x00", Kind.FONT),
+    (b"OTTO\x00", Kind.FONT),
+    (b"ttcf", Kind.FONT),
+    (b"\x7fELF", Kind.BINARY),
+    (b"\x00asm", Kind.BINARY),
+    (b"\xca\xfe\xba\xbe", Kind.BINARY),
+    (b"SQLite format 3\x00", Kind.BINARY),
+    (b"wARC", Kind.BINARY),
+)
+_RIFF = {b"WEBP": Kind.IMAGE, b"WAVE": Kind.AUDIO, b"AVI ": Kind.VIDEO}
+_STILL_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"mif1", b"msf1"})
+# Names of parts near the start or in the directory at the end tell office files from plain archives.
+_ZIP_PARTS = ((b"word/", Kind.DOCX), (b"xl/", Kind.XLSX), (b"ppt/", Kind.PPTX))
+
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml.*?\?>)*"
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|table|div|h1|p|a|b|br|iframe|font)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
+)
+_XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[\s?]")
+_FEED_ROOT = re.compile(rb"<(?:\w+:)?(?:rss|feed|urlset|sitemapindex|RDF)[\s>]")
+_HTML_ROOT = re.compile(rb"<html[\s>]", re.IGNORECASE)
+_CONTROLS = bytes(range(9)) + b"\x0b" + bytes(range(0x0E, 0x1B)) + b"\x1c\x1d\x1e\x1f"
+_MARKDOWN_SUFFIX = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx)$", re.IGNORECASE)
+
+
+def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Kind:
+    """The kind of a body (WHATWG MIME Sniffing, section 6 and 7, with text never taken for binary).
+
+    `path` is the path of the URL: its suffix tells Markdown from other plain text.
+    """
+    if not body or not body.strip(b" \t\r\n\x00"):
+        return Kind.EMPTY
+    head = body[:1024]
+    magic = _by_magic(body, head)
+    if magic is not None:
+        return magic
+    mime = (content_type or "").split(";", 1)[0].strip().lower()
+    wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_wide(head)
+    if not wide and _looks_binary(body):
+        return Kind.BINARY
+    if wide:
+        # The patterns below want ASCII; without the zero bytes Western UTF-16 is that.
+        head = head.replace(b"\0", b"").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")
+    return _textual(body, head, mime, path)
+
+
+def _by_magic(body: bytes, head: bytes) -> Kind | None:
+    first = head[:1]
+    if first == b"<" and b"%PDF-" not in head:
+        return None
+    if b"%PDF-" in head and not _HTML_START.match(head):
+        return Kind.PDF
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if head.startswith(b"RIFF"):
+        return _RIFF.get(head[8:12], Kind.BINARY)
+    if head[4:8] == b"ftyp":
+        return Kind.IMAGE if head[8:12] in _STILL_BRANDS else Kind.VIDEO
+    if head.startswith((b"BM", b"MZ")) and b"\0" in head[2:16]:
+        return Kind.IMAGE if first == b"B" else Kind.BINARY
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip(body)
+    return Kind.ARCHIVE if body[257:262] == b"ustar" else None
+
+
+def _zip(body: bytes) -> Kind:
+    head = body[:4096]
+    if b"mimetypeapplication/epub+zip" in head:
+        return Kind.EPUB
+    if b"mimetypeapplication/vnd.oasis.opendocument" in head:
+        return Kind.ODF
+    around = head + body[-65536:]
+    if b"[Content_Types].xml" in around or b"_rels/" in around:
+        for part, kind in _ZIP_PARTS:
+            if part in around:
+                return kind
+    return Kind.ARCHIVE
+
+
+def _looks_wide(head: bytes) -> bool:
+    """UTF-16 without a mark: every second byte of Western text is zero."""
+    if b"\0" not in head or len(head) < 8:
+        return False
+    half = len(head) // 2
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    return (even > half * 0.6 and odd < half * 0.1) or (odd > half * 0.6 and even < half * 0.1)
+
+
+def _looks_binary(body: bytes) -> bool:
+    """More control characters than a stray one here and there in a page."""
+    sample = body[:4096]
+    return (len(sample) - len(sample.translate(None, _CONTROLS))) * 50 > len(sample)
+
+
+def _textual(body: bytes, head: bytes, mime: str, path: str) -> Kind:
+    if mime == "image/svg+xml":
+        return Kind.IMAGE
+    if mime in {"text/markdown", "text/x-markdown"}:
+        return Kind.MARKDOWN
+    if mime == "application/json" or mime.endswith("+json") or mime == "text/json":
+        return Kind.JSON
+    if mime == "application/xhtml+xml":
+        return Kind.HTML
+    if mime in {"application/xml", "text/xml"} or mime.endswith("+xml"):
+        return Kind.HTML if _HTML_ROOT.search(head) and not _FEED_ROOT.search(head) else Kind.XML
+    if mime == "text/html":
+        if _XML_START.match(head) and _FEED_ROOT.search(head):
+            return Kind.XML
+        return Kind.JSON if _is_json(body, head) else Kind.HTML
+    if mime == "text/plain":
+        return Kind.MARKDOWN if _MARKDOWN_SUFFIX.search(path) else Kind.TEXT
+    if mime.startswith("text/") or mime in _SOURCE_TYPES:
+        return Kind.TEXT
+    return _unlabelled(body, head, path)
+
+
+_SOURCE_TYPES = frozenset(
+    {"application/javascript", "application/x-javascript", "application/yaml", "application/x-yaml"}
+    | {"application/toml", "application/x-sh", "application/sql", "application/x-ndjson"}
+)
+
+
+def _unlabelled(body: bytes, head: bytes, path: str) -> Kind:
+    """No label, or one that can't be (an image that is text, octet-stream)."""
+    if _XML_START.match(head):
+        return Kind.HTML if _HTML_ROOT.search(head) and not _FEED_ROOT.search(head) else Kind.XML
+    if _HTML_START.match(head) or _HTML_ROOT.search(head):
+        return Kind.HTML
+    if _FEED_ROOT.search(head) and head.lstrip().startswith(b"<"):
+        return Kind.XML
+    if _is_json(body, head):
+        return Kind.JSON
+    return Kind.MARKDOWN if _MARKDOWN_SUFFIX.search(path) else Kind.TEXT
+
+
+def _is_json(body: bytes, head: bytes) -> bool:
+    """Starts and ends like JSON and holds no markup before its first value."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    end = body[-64:].rstrip()
+    if start[:1] == b"{" and end[-1:] == b"}":
+        return start[1:].lstrip()[:1] in {b'"', b"}"}
+    if start[:1] == b"[" and end[-1:] == b"]":
+        return start[1:].lstrip()[:1] in {b"{", b"[", b'"', b"]", b"t", b"f", b"n", b"-"} | _DIGITS
+    return False
+
+
+_DIGITS = frozenset(bytes([digit]) for digit in b"0123456789")
