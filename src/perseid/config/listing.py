@@ -27,7 +27,5 @@ def rows(loaded: Loaded) -> list[Row]:
         value = getattr(getattr(loaded.settings, section), member)
         if field.secret and value:
             value = MASK
-        found.append(
-            Row(field.name, value, loaded.origins[field.name], env_variable(field.name), field.default)
-        )
+        found.append(Row(field.name, value, loaded.origins[field.name], env_variable(field.name), field.default))
     return found

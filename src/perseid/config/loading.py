@@ -43,9 +43,7 @@ class Field(NamedTuple):
     """Text that may also be given as a list or a truth value."""
 
 
-def load(
-    env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mapping[str, Any] | None = None
-) -> Loaded:
+def load(env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mapping[str, Any] | None = None) -> Loaded:
     """Merge the sources; later files win over earlier ones, flags (`{"fetch.proxy": …}`) over all.
 
     Raises `ConfigError` that names the setting, its source, the value and what is allowed.
@@ -94,8 +92,8 @@ def _given(
                 raise _unknown(name, source.name, fields)
             yield name, raw, source.name
     for variable in sorted(env):
-        if (name := _env_name(variable, sections, fields)) is not None:
-            yield name, env[variable], variable
+        if (meant := _env_name(variable, sections, fields)) is not None:
+            yield meant, env[variable], variable
     for name, raw in flags.items():
         if name not in fields:
             raise _unknown(name, FLAG, fields)
@@ -201,9 +199,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
     sections: dict[str, Any] = {}
     for section in msgspec.structs.fields(Settings):
         prefix = f"{section.name}."
-        members = {
-            name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)
-        }
+        members = {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
         if members:
             sections[section.name] = section.type(**members)
     return Settings(**sections)

@@ -117,11 +117,7 @@ def test_defaults_pass_their_own_checks() -> None:
         assert load({}, [source(**{section: {member: raw}})]).settings == Settings()
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from([env_variable(f.name) for f in declared()]), st.text(max_size=12), max_size=4
-    )
-)
+@given(st.dictionaries(st.sampled_from([env_variable(f.name) for f in declared()]), st.text(max_size=12), max_size=4))
 def test_any_environment_loads_or_is_refused_by_name(env: dict[str, str]) -> None:
     refusal = ""
     try:
