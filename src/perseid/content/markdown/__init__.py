@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perseid.content.markdown import turbo
+from perseid.content.markdown.plain import plain_text
+from perseid.content.markdown.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,16 +30,21 @@ def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str 
     lead nowhere (`javascript:`).
     """
     parts = []
+    own = None if tree.backend == "turbohtml" else Writer(tree, resolve)
     for node in nodes:
-        turbo.prepare(node, resolve)
-        parts.append(turbo.render(node))
+        if own is None:
+            turbo.prepare(node, resolve)
+            parts.append(turbo.render(node))
+        else:
+            parts.append(own.render(node))
     text = parts[0] if len(parts) == 1 else "\n\n".join(part for part in parts if part)
     return _settled(text)
 
 
 def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
     """The plain text of `nodes`, blocks on lines of their own."""
-    return "\n\n".join(part for node in nodes if (part := turbo.plain(node))).strip("\n")
+    plain = turbo.plain if tree.backend == "turbohtml" else partial(plain_text, tree)
+    return "\n\n".join(part for node in nodes if (part := plain(node))).strip("\n")
 
 
 def _settled(text: str) -> str:

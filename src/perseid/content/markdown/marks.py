@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_EDGE = re.compile(r"^((?:\s|<br>|\\\n)*)(.*?)((?:\s|<br>|\\\n)*)$", re.DOTALL)
+_EDGE = re.compile(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
 _TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")
 _PILCROWS = frozenset("¶#§🔗⚓∞†")
 _PERMALINK_CLASSES = ("headerlink", "permalink", "anchor", "header-link", "heading-link", "hash-link", "heading-anchor")
@@ -50,7 +50,7 @@ def _as_html(lead: str, core: str, trail: str, mark: str) -> str:
 def _outside(edge: str) -> str:
     if not edge:
         return ""
-    return edge if "\n" in edge or "<br>" in edge else " "
+    return edge if "\n" in edge or "<br>" in edge or "\x01" in edge else " "
 
 
 def _is_word(char: str) -> bool:

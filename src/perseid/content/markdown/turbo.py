@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _TROUBLE = (
     "a, img, pre, table, svg, math, select, button, textarea, noscript, canvas, audio, video, object, "
-    "code br, a h1, a h2, a h3, a h4, a h5, a h6, rp, input[type=checkbox]"
+    "code br, tt, a h1, a h2, a h3, a h4, a h5, a h6, input[type=checkbox]"
 )
 _LINKED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object", "rp"})
+_DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object"})
 
 
 def prepare(node: Node, resolve: Resolve) -> None:
@@ -215,6 +215,10 @@ def _button(button: Any) -> None:
         button.extract()
 
 
+def _typed(element: Any) -> None:
+    element.tag = "code"
+
+
 def _checkbox(box: Any) -> None:
     if box.closest("li") is not None:
         box.replace_with(Element("x-raw", {}, [Text("[x]" if box.attr("checked") is not None else "[ ]")]))
@@ -227,6 +231,7 @@ _OTHERS: dict[str, Callable[[Any], None]] = {
     "noscript": _noscript,
     "button": _button,
     "input": _checkbox,
+    "tt": _typed,
 }
 
 
