@@ -60,10 +60,9 @@ class Base:
         """`href` as an absolute URL, or None; with an unusable base only absolute links resolve."""
         try:
             found = _parse(href, self._base) if self._base is not None else _parse(href)
-            return None if found is None else found.href
         except TypeError:
             found = _lenient(href, self._base)
-            return None if found is None else found.href  # type: ignore[no-any-return]  # untyped library
+        return None if found is None else found.href
 
     def join_all(self, hrefs: Iterable[str]) -> list[str | None]:
         """One answer of `join` for each of `hrefs`, in their order."""

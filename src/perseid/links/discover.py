@@ -32,7 +32,7 @@ MAX_NESTING = 3
 """How deep inline frames are read within inline frames."""
 
 _RELATIONS = frozenset(
-    "next prev previous canonical alternate up first last start contents index toc chapter section home".split()
+    {"next", "prev", "previous", "canonical", "alternate", "up", "first", "last", "start", "contents", "index"}
 )
 _HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 _LAZY_TAGS = ("a", "tr", "li", "div", "button", "span", "article")
@@ -41,10 +41,9 @@ _OTHERS = ("area[href]", "iframe", "frame[src]", *_LAZY)
 _ALL = ",".join(("a[href]", *_OTHERS))
 
 _REFRESH = re.compile(
-    r"""\s*(\d+)(?:\.[\d.]*)?\s*[;,\s]\s*(?:url\s*=\s*)?(?:"([^"]*)|'([^']*)|(.*))""",
+    r"\s*(\d+)(?:\.[\d.]*)?\s*[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_REFRESH_DELAY = re.compile(r"\s*(\d+)")
 _DATA_HTML = re.compile(r"\s*data:\s*(?:text/html|application/xhtml\+xml)([^,]{0,200}),", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Which file names end a crawl's way: those that hold no page text. Documents and unknown ones are followed."""
+"""Which file names are not followed: those that hold no page text. Documents and unknown ones are."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PROPERTY = re.compile(r"[pP]\{[A-Za-z_=]+\}")
 _NUMBER = re.compile(r"[1-9]\d?")
 
 
-class SyntaxFault(ValueError):
+class PatternSyntaxError(ValueError):
     """Why a pattern is no regular expression, and the index at which that shows."""
 
     def __init__(self, message: str, position: int) -> None:
@@ -28,12 +28,12 @@ class SyntaxFault(ValueError):
 
 
 def translate(pattern: str) -> str:
-    """`pattern` in the common syntax of `regex` and RE2; raises SyntaxFault.
+    """`pattern` in the common syntax of `regex` and RE2; raises PatternSyntaxError.
 
     Letters outside ASCII are written as URLs hold them, percent-encoded (`/日本` finds /%E6%97%A5…).
     """
     if len(pattern) > MAX_LENGTH:
-        raise SyntaxFault(f"it is longer than {MAX_LENGTH} characters", MAX_LENGTH)
+        raise PatternSyntaxError(f"it is longer than {MAX_LENGTH} characters", MAX_LENGTH)
     return _Translator(pattern).run()
 
 
@@ -54,7 +54,7 @@ class _Translator:
         while self._at < len(source):
             self._step(source[self._at])
         if self._open:
-            raise SyntaxFault("this group is never closed", self._open[-1])
+            raise PatternSyntaxError("this group is never closed", self._open[-1])
         return "".join(self._out)
 
     def _emit(self, text: str, consumed: int, *, repeatable: bool) -> None:
@@ -71,32 +71,33 @@ class _Translator:
             case "(":
                 self._group()
             case ")":
-                if not self._open:
-                    raise SyntaxFault("this bracket closes no group", self._at)
-                self._open.pop()
-                self._emit(")", 1, repeatable=True)
-            case "*" | "+" | "?":
+                self._close()
+            case "*" | "+" | "?" | "{":
                 self._quantifier(char)
-            case "{":
-                bounds = _QUANTIFIER.match(self._source, self._at)
-                if bounds is None:
-                    self._emit(r"\{", 1, repeatable=True)
-                else:
-                    self._quantifier(bounds[0])
-            case "}" | "]":
-                self._emit(f"\\{char}", 1, repeatable=True)
             case "^" | "$" | "|":
                 self._emit(char, 1, repeatable=False)
-            case "#" | " " | "&" | "~" | "-":
+            case "}" | "]" | "#" | " " | "&" | "~" | "-":
                 self._emit(f"\\{char}", 1, repeatable=True)
             case _:
                 self._emit(char if char.isascii() else f"(?:{_encoded(char)})", 1, repeatable=True)
 
     def _quantifier(self, text: str) -> None:
+        if text == "{":
+            bounds = _QUANTIFIER.match(self._source, self._at)
+            if bounds is None:
+                self._emit(r"\{", 1, repeatable=True)
+                return
+            text = bounds[0]
         if not self._repeatable:
-            raise SyntaxFault(f"there is nothing for {text!r} to repeat", self._at)
+            raise PatternSyntaxError(f"there is nothing for {text!r} to repeat", self._at)
         lazy = self._source.startswith("?", self._at + len(text))
         self._emit(text + "?" * lazy, len(text) + lazy, repeatable=False)
+
+    def _close(self) -> None:
+        if not self._open:
+            raise PatternSyntaxError("this bracket closes no group", self._at)
+        self._open.pop()
+        self._emit(")", 1, repeatable=True)
 
     def _group(self) -> None:
         self._open.append(self._at)
@@ -113,12 +114,12 @@ class _Translator:
         elif flags := _FLAGGED.match(self._source, after):
             self._emit(f"({flags[0]}", 1 + len(flags[0]), repeatable=False)
         else:
-            raise SyntaxFault("JavaScript knows no such group", self._at)
+            raise PatternSyntaxError("JavaScript knows no such group", self._at)
 
     def _escape(self) -> None:
         after = self._at + 1
         if after >= len(self._source):
-            raise SyntaxFault("the backslash at the end escapes nothing", self._at)
+            raise PatternSyntaxError("the backslash at the end escapes nothing", self._at)
         char = self._source[after]
         if char in "bB":
             self._emit(f"\\{char}", 2, repeatable=False)
@@ -135,12 +136,9 @@ class _Translator:
         """The translation of an escape that means one character, and how much of the source it takes."""
         char = self._source[after]
         if code := _CODE.match(self._source, after):
-            if code[4]:
-                point = ord(code[4]) % 32
-            else:
-                point = int(code[1] or code[2] or code[3], 16)
+            point = ord(code[4]) % 32 if code[4] else int(code[1] or code[2] or code[3], 16)
             if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-                raise SyntaxFault("there is no such character", after - 1)
+                raise PatternSyntaxError("there is no such character", after - 1)
             return f"\\x{point:02x}" if point < 256 else chr(point), len(code[0])
         if found := _PROPERTY.match(self._source, after):
             return f"\\{found[0]}", len(found[0])
@@ -169,11 +167,9 @@ class _Translator:
                 parts.append(text)
                 at += 1 + consumed
         if at >= len(source):
-            raise SyntaxFault("this character class is never closed", start)
-        if not parts:
-            text = r"[\s\S]" if negated else r"[^\s\S]"
-        else:
-            text = f"[{'^' * negated}{''.join(parts)}]"
+            raise PatternSyntaxError("this character class is never closed", start)
+        everything, nothing = r"[\s\S]", r"[^\s\S]"  # JavaScript's [^] and []
+        text = f"[{'^' * negated}{''.join(parts)}]" if parts else everything if negated else nothing
         self._emit(text, at + 1 - start, repeatable=True)
 
 

@@ -12,33 +12,41 @@ from typing import TYPE_CHECKING, Any
 import regex  # type: ignore[import-untyped]  # its types are a package of their own
 
 from perseid.errors import ConfigError
-from perseid.links.javascript import SyntaxFault, translate
+from perseid.links.javascript import PatternSyntaxError, translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 try:
-    import re2
+    import re2  # type: ignore[import-untyped]  # ships no types
 except ImportError:  # the optional extra
     re2 = None
 
 TIMEOUT_S = 0.05
-"""Of CPU time, for one pattern on one URL."""
+"""For one pattern on one URL."""
+
+_CLIP = 200
+"""Characters of a pattern or URL that a message quotes."""
 
 
 class Patterns:
     """A list of patterns, compiled once. Blank ones are ignored.
 
-    Raises ConfigError naming the first invalid pattern, the position of the fault and what to do.
+    Raises ConfigError naming the first invalid pattern, the position of the fault and what to do. With
+    `linear` False all patterns run on the engine with the deadline.
     """
 
     def __init__(self, patterns: Sequence[str], *, linear: bool = True) -> None:
         self.sources = tuple(pattern for pattern in patterns if pattern.strip())
         self.warnings: list[str] = []
         """One sentence for each pattern that ran out of time, at its first overrun."""
-        self._linear, self._ordinals = _linear_set(self.sources) if linear else (None, [])
-        bounded = set(range(len(self.sources))) - set(self._ordinals)
-        self._bounded = [(ordinal, _compile(self.sources[ordinal])) for ordinal in sorted(bounded)]
+        compiled = [_compile(source) for source in self.sources]
+        self._linear: Any = None
+        self._ordinals: list[int] = []
+        """Which of the patterns the linear engine holds, by its own numbering."""
+        if linear and re2 is not None and compiled:
+            self._linear, self._ordinals = _linear_set([each.pattern for each in compiled])
+        self._bounded = [(ordinal, each) for ordinal, each in enumerate(compiled) if ordinal not in self._ordinals]
         self._overran: set[int] = set()
 
     def __bool__(self) -> bool:
@@ -66,61 +74,65 @@ class Patterns:
             if ordinal not in self._overran:
                 self._overran.add(ordinal)
                 self.warnings.append(
-                    f"The pattern {self.sources[ordinal]!r} took more than {TIMEOUT_S * 1000:.0f} ms on "
-                    f"{text[:200]!r} and counts as not matching there; nested repeats such as (a+)+ are the "
-                    "usual cause."
+                    f"The pattern {clipped(self.sources[ordinal])!r} took more than "
+                    f"{TIMEOUT_S * 1000:.0f} ms on {clipped(text)!r} and counts as not matching there; "
+                    "nested repeats such as (a+)+ are the usual cause."
                 )
             return False
 
 
-def check(pattern: str) -> str:
-    """`pattern` translated for the engines; raises ConfigError if JavaScript would refuse it."""
-    try:
-        translated = translate(pattern)
-        _compiled(translated)
-    except SyntaxFault as fault:
-        raise _config_error(pattern, str(fault), fault.position) from None
-    except (regex.error, RecursionError, OverflowError, MemoryError, ValueError) as fault:
-        raise _config_error(
-            pattern, str(fault) or "it nests too deeply", getattr(fault, "pos", None)
-        ) from None
-    return translated
-
-
 def from_glob(glob: str) -> str:
-    """The pattern that means what a shell would by `glob`: `*` any run, `?` one character, `\\` escapes.
+    r"""The pattern that means what a shell would by `glob`: `*` any run, `?` one character, `\` escapes.
 
     >>> from_glob("/blog/*.html")
-    '^/blog/.*\\\\.html$'
+    '^/blog/.*\\.html$'
     """
     parts = re.findall(r"\\.|.", glob, re.DOTALL)
     words = {"*": ".*", "?": "."}
-    return "^" + "".join(words.get(part) or re.escape(part.removeprefix("\\")) for part in parts) + "$"
+    body = "".join(words.get(part) or _literal(part[-1]) for part in parts)
+    return f"^{body}$".replace(".*.*", ".*")
 
 
-def _compiled(translated: str) -> Any:
-    return regex.compile(translated, regex.ASCII | regex.VERSION0, cache_pattern=False)
+def looks_like_glob(pattern: str) -> bool:
+    """Whether someone meant a glob: it begins with a star, or a star follows a slash (`/blog/*`)."""
+    return pattern.startswith(("*", "?")) or "/*" in pattern
+
+
+def clipped(text: str) -> str:
+    return text if len(text) <= _CLIP else f"{text[:_CLIP]}…"
+
+
+def _literal(char: str) -> str:
+    return f"\\{char}" if char in r"\^$.|?*+()[]{}" else char
 
 
 def _compile(pattern: str) -> Any:
-    return _compiled(check(pattern))
+    try:
+        return regex.compile(translate(pattern), regex.ASCII | regex.VERSION0, cache_pattern=False)
+    except PatternSyntaxError as fault:
+        raise _config_error(pattern, f"at position {fault.position} {fault}") from None
+    except RecursionError:
+        raise _config_error(pattern, "its groups nest too deeply") from None
+    except (regex.error, OverflowError, MemoryError, ValueError) as fault:
+        reason = getattr(fault, "msg", None) or str(fault)
+        place = getattr(fault, "pos", None)
+        # The engine counts in the translated pattern, which is a little longer than the one written.
+        where = "" if place is None else f"near position {min(place, len(pattern))} "
+        raise _config_error(pattern, where + reason) from None
 
 
-def _linear_set(patterns: Sequence[str]) -> tuple[Any, list[int]]:
-    """RE2 over all the patterns it can read, at once, and which of `patterns` they are."""
-    translated = [check(pattern) for pattern in patterns]
-    if re2 is None or not patterns:
-        return None, []
+def _linear_set(translated: Sequence[str]) -> tuple[Any, list[int]]:
+    """RE2 over all the patterns it can read, at once, and which of them those are."""
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True
     ordinals: list[int] = []
     engine = re2.Set.SearchSet(options)
     for ordinal, text in enumerate(translated):
         try:
-            re2.compile(text, options)
+            engine.Add(text)
         except re2.error:
             continue
-        engine.Add(text)
         ordinals.append(ordinal)
     if not ordinals:
         return None, []
@@ -128,14 +140,9 @@ def _linear_set(patterns: Sequence[str]) -> tuple[Any, list[int]]:
     return engine, ordinals
 
 
-def _config_error(pattern: str, fault: str, position: int | None) -> ConfigError:
-    place = "" if position is None else f" at position {position}"
-    if _looks_like_glob(pattern):
-        advice = f"It looks like a glob; as a regular expression that is {from_glob(pattern)!r}."
+def _config_error(pattern: str, fault: str) -> ConfigError:
+    if looks_like_glob(pattern):
+        advice = f"It looks like a glob; as a regular expression that is {from_glob(clipped(pattern))!r}."
     else:
         advice = "Patterns are JavaScript regular expressions; put a backslash before a special character."
-    return ConfigError(f"The pattern {pattern!r} is not valid{place}: {fault}. {advice}")
-
-
-def _looks_like_glob(pattern: str) -> bool:
-    return pattern.startswith(("*", "?")) or "/**" in pattern
+    return ConfigError(f"The pattern {clipped(pattern)!r} is not valid: {fault}. {advice}")

@@ -14,7 +14,7 @@ from perseid.links.filetype import stopped_extension
 from perseid.links.host import apex, authority, is_within, same_domain
 from perseid.links.key import is_route, normalize_href, url_key
 from perseid.links.patterns import Patterns
-from perseid.links.similar import canonical
+from perseid.links.similar import canonical_form
 from perseid.links.social import social_network
 from perseid.links.startpath import StartPath
 from perseid.model.verdict import Candidate, Denial, DenialReason, Denied, Judged
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 REMEMBERED = 20_000
 """Verdicts kept per scope, about 10 MB; then they are forgotten at once and asked anew."""
 
+_WEB = ("https://", "http://")
 _CLIP = 512
 """Characters of a `data:` or `javascript:` link that are reported."""
 
@@ -54,6 +55,18 @@ class _Verdict(NamedTuple):
     candidate: Candidate | None
     denied: Denied | None
     external: bool = False
+
+
+class _Place(NamedTuple):
+    """What is remembered of one `scheme://authority`."""
+
+    authority: str
+    origin: str
+    own: bool
+    """Of the crawl's own site, its sub-domains included where they are asked for."""
+    at_home: bool
+    """On the very host of the start page."""
+    refused: Denial | None
 
 
 class Scope:
@@ -96,6 +109,7 @@ class Scope:
         self._include = Patterns(rules.include)
         self._exclude = Patterns(rules.exclude)
         self._known: dict[str, _Verdict] = {}
+        self._places: dict[str, _Place] = {}
 
     @property
     def warnings(self) -> list[str]:
@@ -122,7 +136,7 @@ class Scope:
         another site lead back into this one only.
         """
         page = (urls.serialize(page_url) or page_url).partition("#")[0]
-        outside = self._outside(page)
+        outside = page.startswith(_WEB) and not self._place(page).own
         accepted: dict[int, Candidate] = {}
         refused: dict[int, Denied] = {}
         join = urls.Base(base).join
@@ -146,9 +160,7 @@ class Scope:
                 if verdict.denied is not None:
                     refused.setdefault(verdict.key, verdict.denied)
             elif outside and verdict.external:
-                denial = Denial(
-                    DenialReason.EXTERNAL_LINK, rule=f"{self.site} and one hop", value=candidate.host
-                )
+                denial = Denial(DenialReason.EXTERNAL_LINK, rule=f"{self.site} and one hop", value=candidate.host)
                 refused.setdefault(verdict.key, Denied(candidate.url, verdict.key, denial))
             elif verdict.key not in accepted:
                 accepted[verdict.key] = candidate
@@ -159,7 +171,7 @@ class Scope:
     def _key(self, href: str) -> UrlKey:
         normal = normalize_href(href, ignore_query=self.rules.ignore_query)
         if self.rules.deduplicate_similar:
-            normal = canonical(normal)
+            normal = canonical_form(normal)
         return url_key(normal, self._seed)
 
     def _unreadable(self, raw: str) -> Denied:
@@ -170,10 +182,6 @@ class Scope:
         # Its key holds the fragment: the page itself may well be accepted beside it.
         denial = Denial(DenialReason.SECTION_LINK, value=href[at : at + _CLIP])
         return Denied(href, url_key(href, self._seed), denial)
-
-    def _outside(self, page: str) -> bool:
-        parts = urls.parse(page)
-        return parts is not None and not self._is_own(parts)
 
     def _verdict(self, href: str) -> _Verdict:
         """The verdict on a serialised URL without section fragment, remembered."""
@@ -186,56 +194,83 @@ class Scope:
 
     def _decide(self, href: str) -> _Verdict:
         key = self._key(href)
-        parts = urls.parse(href)
-        if parts is None:
-            return _Verdict(key, None, Denied(href, key, Denial(DenialReason.URL_PARSE_ERROR, value=href)))
-        if not parts.is_web:
-            denial = Denial(DenialReason.NON_WEB_PROTOCOL, value=f"{parts.scheme}:"[:_CLIP])
+        if not href.startswith(_WEB):
+            denial = Denial(DenialReason.NON_WEB_PROTOCOL, value=f"{href.partition(':')[0]}:"[:_CLIP])
             return _Verdict(key, None, Denied(href[:_CLIP], key, denial))
-        own = self._is_own(parts)
-        found = self._refuse_place(parts, own=own) or self._refuse_rule(parts, own=own)
-        if found is not None:
-            return _Verdict(key, None, Denied(href, key, found), external=not own)
-        return _Verdict(key, Candidate(href, key, authority(parts)), None, external=not own)
-
-    def _is_own(self, parts: urls.Url) -> bool:
-        """Whether a URL is of the crawl's own site, its sub-domains included where they are asked for."""
-        return authority(parts) == self.site or (
-            self.rules.subdomains and same_domain(apex(parts.host), self._host)
+        place = self._place(href)
+        rest, _, route = href[href.index("/", 8) :].partition("#")
+        path, _, query = rest.partition("?")
+        found = (
+            place.refused
+            or self._refuse_path(path, place)
+            or self._refuse_pattern(href, path, own=place.own)
+            or self._refuse_robots(href, place)
+            or self._refuse_trap(path, query, route)
         )
+        if found is not None:
+            return _Verdict(key, None, Denied(href, key, found), not place.own)
+        return _Verdict(key, Candidate(href, key, place.authority), None, not place.own)
 
-    def _refuse_place(self, parts: urls.Url, *, own: bool) -> Denial | None:
-        """Where the URL lies: hosts, depth of the path, file type, site, start path."""
-        host, rules = parts.host, self.rules
+    def _place(self, href: str) -> _Place:
+        """The place of a serialised http(s) URL, remembered."""
+        root = href[: href.index("/", 8)]
+        found = self._places.get(root)
+        if found is None:
+            if len(self._places) >= REMEMBERED:
+                self._places.clear()
+            found = self._places[root] = self._find_place(root)
+        return found
+
+    def _find_place(self, root: str) -> _Place:
+        parts = urls.parse(root)
+        if parts is None:
+            raise ValueError(f"{root!r} was taken for the beginning of a serialised URL")
+        name, host = authority(parts), parts.host
+        at_home = name == self.site
+        own = at_home or (self.rules.subdomains and same_domain(host, self._host))
+        refused = None
         if entry := self._blocked_by(host):
-            return Denial(DenialReason.BLOCKED_HOST, rule=entry, value=host)
-        if rules.block_social_media and not own and (entry := social_network(host)):
-            return Denial(DenialReason.SOCIAL_MEDIA, rule=entry, value=host)
-        if rules.max_depth is not None and (depth := path_depth(parts.path)) > rules.max_depth:
-            return Denial(DenialReason.DEPTH_LIMIT, rule=str(rules.max_depth), value=str(depth))
-        if ending := stopped_extension(parts.path):
+            refused = Denial(DenialReason.BLOCKED_HOST, rule=entry, value=host)
+        elif self.rules.block_social_media and not own and (entry := social_network(host)):
+            refused = Denial(DenialReason.SOCIAL_MEDIA, rule=entry, value=host)
+        return _Place(name, parts.origin, own, at_home, refused)
+
+    def _refuse_path(self, path: str, place: _Place) -> Denial | None:
+        """By depth of the path, file type, site and start path."""
+        deepest = self.rules.max_depth
+        if deepest is not None and (depth := path_depth(path)) > deepest:
+            return Denial(DenialReason.DEPTH_LIMIT, rule=str(deepest), value=str(depth))
+        if ending := stopped_extension(path):
             return Denial(DenialReason.FILE_TYPE, rule=ending, value=f".{ending}")
-        if not own:
-            return None if rules.external else Denial(DenialReason.EXTERNAL_LINK, self.site, authority(parts))
-        if self._path is not None and authority(parts) == self.site and not self._path.covers(parts.path):
-            return Denial(DenialReason.BACKWARD_CRAWLING, rule=self._path.rule, value=parts.path)
+        if not place.own:
+            if not self.rules.external:
+                return Denial(DenialReason.EXTERNAL_LINK, rule=self.site, value=place.authority)
+        elif self._path is not None and place.at_home and not self._path.covers(path):
+            return Denial(DenialReason.BACKWARD_CRAWLING, rule=self._path.rule, value=path)
         return None
 
-    def _refuse_rule(self, parts: urls.Url, *, own: bool) -> Denial | None:
-        """What the user's patterns, robots.txt and the trap rules say."""
-        full = parts.href
-        subject = full if self.rules.regex_on_full_url else parts.path
-        if self._exclude and (pattern := self._exclude.first_match(subject if own else full)):
-            return Denial(DenialReason.EXCLUDE_PATTERN, rule=pattern, value=subject if own else full)
+    def _refuse_pattern(self, href: str, path: str, *, own: bool) -> Denial | None:
+        """By the user's patterns. Include patterns describe the own site; on others exclude sees the URL."""
+        subject = href if self.rules.regex_on_full_url or not own else path
+        if self._exclude and (pattern := self._exclude.first_match(subject)):
+            return Denial(DenialReason.EXCLUDE_PATTERN, rule=pattern, value=subject)
         if own and self._include and self._include.first_match(subject) is None:
             return Denial(DenialReason.INCLUDE_PATTERN, rule=", ".join(self._include.sources), value=subject)
-        if (robots := self._robots.get(parts.origin)) is not None:
-            verdict = robots.allows(full)
-            if not verdict.allowed:
-                return Denial(DenialReason.ROBOTS_TXT, rule=verdict.rule, value=self._agent)
-        if found := traps.trap(parts.path, parts.query, year=self._year):
-            return Denial(DenialReason.TRAP, rule=found.rule, value=found.value)
         return None
+
+    def _refuse_robots(self, href: str, place: _Place) -> Denial | None:
+        robots = self._robots.get(place.origin)
+        if robots is None:
+            return None
+        verdict = robots.allows(href)
+        return None if verdict.allowed else Denial(DenialReason.ROBOTS_TXT, verdict.rule, self._agent)
+
+    def _refuse_trap(self, path: str, query: str, route: str) -> Denial | None:
+        found = traps.trap(path, query, year=self._year)
+        if found is None and route:
+            path, _, query = route.partition("?")
+            found = traps.trap(path, query, year=self._year)
+        return None if found is None else Denial(DenialReason.TRAP, rule=found.rule, value=found.value)
 
     def _blocked_by(self, host: str) -> str | None:
         host = host.removesuffix(".")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-_NETWORKS = frozenset(
-    """
+_LIST = """
     bsky.app discord.com discord.gg douyin.com facebook.com fb.com fb.me fb.watch instagr.am instagram.com
     kakao.com line.me linkedin.com lnkd.in m.me mastodon.social messenger.com ok.ru pin.it pinterest.com
     qzone.qq.com reddit.com redd.it renren.com snapchat.com t.co t.me telegram.me telegram.org threads.net
     threads.com tiktok.com tumblr.com twitter.com viber.com vk.com vkontakte.ru wa.me weibo.cn weibo.com
     whatsapp.com x.com xiaohongshu.com xing.com youtu.be youtube.com
-    """.split()
-)
+"""
+_NETWORKS = frozenset(_LIST.split())
 
 
 def social_network(host: str) -> str | None:

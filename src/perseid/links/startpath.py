@@ -36,6 +36,10 @@ class StartPath:
         """The path below which pages are accepted, for people."""
         return self._folder
 
+    def may_cover(self, prefix: str, *, exact: bool) -> bool:
+        """Whether some path that begins with `prefix` (or with `exact`, is it) is covered."""
+        return self.covers(prefix) or (not exact and self._folder.startswith(prefix))
+
     def covers(self, path: str) -> bool:
         if "%" in path:
             path = normalize_href(path)

@@ -22,9 +22,7 @@ _DESTINATION = re.compile(
     r"\(\s{0,20}(?:<([^<>\n]*)>|((?:[^\s()\\<]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|"
     r"\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))"
 )
-_DEFINITION = re.compile(
-    r"^ {0,3}\[(?!\^)[^\]\n]{1,999}\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE
-)
+_DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]{1,999}\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _LONGEST_SPAN = 10_000
 _CLOSERS = {")": "(", "]": "["}
@@ -36,9 +34,7 @@ def discover_text(text: str, *, markdown: bool) -> list[str]:
     In plain text those are addresses that begin with http://, https:// or www.; in markdown also inline and
     reference links and HTML anchors, while images, code spans and fenced code are left out.
     """
-    found = (
-        _markdown(text) if markdown else [_absolute(_trimmed(match[0])) for match in _PLAIN.finditer(text)]
-    )
+    found = _markdown(text) if markdown else [_absolute(_trimmed(bare[0])) for bare in _PLAIN.finditer(text)]
     return list(dict.fromkeys(link for link in found if link))
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from perseid.links.calendars import far_date
+
 MAX_URL = 2048
+"""Characters of path and query."""
 MAX_PARAMETERS = 20
 MAX_SAME_NAME = 3
 """How often one parameter may stand in a query; `name[]` may as often as it likes."""
@@ -19,34 +22,18 @@ MAX_SEGMENTS = 40
 THIS_YEAR = 2026
 """Stands in where the caller doesn't say when the crawl began."""
 
-_MONTHS_BACK_Y, _MONTHS_AHEAD_Y = 10, 2
-_DAYS_BACK_Y, _DAYS_AHEAD_Y = 3, 1
-
-_CALENDAR = re.compile(
-    r"calend[ae]r|kalender|agenda|(?:day|week|month)-?view|view=(?:day|week|month)|tribe-bar-date"
-    r"|[?&](?:ical|cal)=",
-    re.IGNORECASE,
+_MAX_RUN = 20
+"""Segments in the longest run whose repetition is looked for."""
+_DIGITS = re.compile(r"\d{3}|[?&]|=")
+_SESSION = re.compile(
+    r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|zenid|osc+sid|xtcsid|bv_?sessionid|sessid"
 )
-_EVENTS = re.compile(
-    r"\bevents?\b|termine|veranstaltung|schedule|timetable|booking|availability", re.IGNORECASE
-)
-_MONTH = r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?)"
-_DATE_AT_END = re.compile(rf"/{_MONTH}(?=/?(?:$|\?))|[?&][^=&]+={_MONTH}(?=&|$)")
-_DATE = re.compile(rf"(?<![\d.]){_MONTH}(?![\d.])|/(\d{{4}})(?=/?(?:$|\?))")
-_DATED_PATH = re.compile(r"/(\d{4})(?:/|-)(?:0?[1-9]|1[0-2])(?=[/?-]|$)")
-_YEAR_NAME = frozenset({"year", "yr", "y", "cal_year", "calyear", "jahr", "annee", "ano"})
-_DAY_NAME = frozenset({"day", "d", "week", "date", "cal_day", "tag", "jour", "dia"})
-
-_SESSION = frozenset(
-    """
-    jsessionid phpsessid aspsessionid asp.net_sessionid cfid cftoken zenid oscsid osccsid xtcsid bvsessionid
-    sessid
-    """.split()
-)
-_PERHAPS_SESSION = frozenset({"sid", "session", "sessionid", "session_id", "session-id", "ssid", "s_id"})
-_TOKEN = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9_.-]{6,}|[A-Za-z0-9_-]{16,}|\d{10,}")
-_PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid|sessionid)=([^/;?]+)", re.IGNORECASE)
-_COOKIELESS = re.compile(r"/\([SA]\([A-Za-z0-9]{12,}\)\)")
+_PERHAPS_SESSION = frozenset({"sid", "sessionid", "session_id", "session-id", "ssid", "s_id", "cfid", "session"})
+_TOKEN = re.compile(r"(?=.{0,99}[A-Za-z])(?=.{0,99}\d)[A-Za-z0-9]{6,}|[0-9A-Fa-f-]{32,}|[A-Za-z0-9]{16,}|\d{10,}")
+_WORDS = re.compile(r"[A-Za-z]*\d*")
+"""What the name `session` also takes, as of a conference or a parliament: `winter2023`."""
+_PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid|sessionid)=[^/;]+", re.IGNORECASE)
+_COOKIELESS = re.compile(r"/(\([SAF]\([A-Za-z0-9_-]{12,}\)\))")
 
 
 class Trap(NamedTuple):
@@ -61,104 +48,73 @@ def trap(path: str, query: str = "", *, year: int = THIS_YEAR) -> Trap | None:
 
     `year` is the one the crawl began in: calendars are followed some years back and ahead of it.
     """
-    if len(path) + len(query) > MAX_URL:
-        return Trap(f"more than {MAX_URL} characters", f"{len(path) + len(query)} characters")
-    found = _path_trap(path)
-    if found is None and query:
-        found = _query_trap(query)
-    return found or _calendar_trap(path, query, year)
+    size = len(path) + len(query)
+    if size > MAX_URL:
+        return Trap(f"more than {MAX_URL} characters", f"{size} characters")
+    found = _session_in_path(path) or _repetition(path) or (_query_trap(query) if query else None)
+    if found is None and _DIGITS.search(f"{path}?{query}" if query else path):
+        date = far_date(path, query, year)
+        if date is not None:
+            return Trap(f"a calendar outside {date.first} to {date.last}", date.value)
+    return found
 
 
-def _path_trap(path: str) -> Trap | None:
-    if "(" in path and (cookieless := _COOKIELESS.search(path)):
-        return Trap("a session id in the path", cookieless[0][1:])
-    if ";" in path and (session := _PATH_SESSION.search(path)):
-        return Trap("a session id in the path", session[0][1:])
+def _session_in_path(path: str) -> Trap | None:
+    if (";" in path and (found := _PATH_SESSION.search(path))) or ("(" in path and (found := _COOKIELESS.search(path))):
+        return Trap("a session id in the path", found[0][1:])
+    return None
+
+
+def _repetition(path: str) -> Trap | None:
     if path.count("/") < 3:
         return None
     segments = [segment for segment in path.split("/") if segment]
-    if len(set(segments)) == len(segments):
-        return _too_deep(segments)
-    for size in range(1, len(segments) // 3 + 1):
-        if times := _repeats(segments, size):
-            return Trap("the path repeats itself", f"{'/'.join(times)} three times")
-    for segment in set(segments):
-        if not segment.isdecimal() and (count := segments.count(segment)) > MAX_SAME_SEGMENT:
-            return Trap(f"one path segment more than {MAX_SAME_SEGMENT} times", f"{segment} {count} times")
-    return _too_deep(segments)
-
-
-def _too_deep(segments: list[str]) -> Trap | None:
+    distinct = set(segments)
+    if len(distinct) < len(segments):
+        for size in range(1, min(_MAX_RUN, len(segments) // 3) + 1):
+            if run := _repeated_run(segments, size):
+                return Trap("the path repeats itself", f"{'/'.join(run)} three times and more")
+        for segment in sorted(distinct):
+            count = segments.count(segment)
+            if count > MAX_SAME_SEGMENT and not segment.isdecimal():
+                return Trap(f"one path segment more than {MAX_SAME_SEGMENT} times", f"{segment} {count} times")
     if len(segments) > MAX_SEGMENTS:
         return Trap(f"more than {MAX_SEGMENTS} path segments", f"{len(segments)} segments")
     return None
 
 
-def _repeats(segments: list[str], size: int) -> list[str] | None:
-    """The run of `size` segments that stands three times in a row; four times where it is only numbers."""
+def _repeated_run(segments: list[str], size: int) -> list[str] | None:
+    """`size` segments that stand three times in a row; four times where they are all numbers."""
     same = 0
     for at in range(size, len(segments)):
         same = same + 1 if segments[at] == segments[at - size] else 0
-        run = segments[at - size + 1 : at + 1]
-        if same >= 2 * size and (same >= 3 * size or not all(part.isdecimal() for part in run)):
-            return run
+        if same >= 2 * size:
+            run = segments[at - size + 1 : at + 1]
+            if same >= 3 * size or not all(part.isdecimal() for part in run):
+                return run
     return None
 
 
+def _is_session(name: str, value: str) -> bool:
+    if name not in _PERHAPS_SESSION or not _TOKEN.fullmatch(value):
+        return False
+    return name != "session" or len(value) >= 16 or not _WORDS.fullmatch(value)
+
+
 def _query_trap(query: str) -> Trap | None:
-    pairs = [pair for pair in re.split("[&;]", query) if pair]
+    pairs = [pair for pair in query.replace(";", "&").split("&") if pair]
     if len(pairs) > MAX_PARAMETERS:
         return Trap(f"more than {MAX_PARAMETERS} query parameters", f"{len(pairs)} parameters")
     counts: dict[str, int] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         lower = name.lower()
-        if value and (
-            lower in _SESSION
-            or lower.startswith("aspsessionid")
-            or (lower in _PERHAPS_SESSION and _TOKEN.fullmatch(value))
-        ):
-            return Trap("a session id in the query", f"{name}={value}")
+        if value and (_SESSION.fullmatch(lower) or (lower in _PERHAPS_SESSION and _TOKEN.fullmatch(value))):
+            return Trap("a session id in the query", pair)
         if not lower.endswith(("[]", "%5b%5d")):
-            counts[name] = counts.get(name, 0) + 1
-    for name, count in counts.items():
-        if count > MAX_SAME_NAME or (count > 2 and len(set(pairs)) <= len(pairs) - 2):
-            return Trap("one query parameter again and again", f"{name} {count} times")
+            counts[lower] = counts.get(lower, 0) + 1
+            counts[pair] = counts.get(pair, 0) + 1 if "=" in pair else 1
+    for what, count in counts.items():
+        if count > MAX_SAME_NAME or (count == MAX_SAME_NAME and "=" in what):
+            return Trap("one query parameter again and again", f"{what} {count} times")
     return None
-
-
-def _calendar_trap(path: str, query: str, year: int) -> Trap | None:
-    """Dates far from `year`: near ones are content, the rest is what a calendar makes up on demand."""
-    text = f"{path}?{query}" if query else path
-    hinted = _CALENDAR.search(text) is not None or _EVENTS.search(text) is not None
-    names = (
-        {pair.partition("=")[0].lower(): pair.partition("=")[2] for pair in query.split("&")} if query else {}
-    )
-    by_name = next((int(names[n]) for n in _YEAR_NAME if n in names and _is_year(names[n])), None)
-    if not hinted and by_name is None:
-        dated = _DATED_PATH.search(path)
-        if dated and not 1000 <= int(dated[1]) <= year + 20:
-            return Trap("a date far away", dated[1])
-        return None
-    if by_name is not None:
-        stepped = any(name in names for name in ("month", "mon", "m", "cal_month", "monat", *_DAY_NAME))
-        if stepped or hinted:
-            daily = any(name in names for name in _DAY_NAME)
-            return _far(by_name, year, daily=daily, value=f"year {by_name}")
-        return None
-    for match in (_DATE if _CALENDAR.search(text) else _DATE_AT_END).finditer(text):
-        digits = [int(group) for group in match.groups() if group]
-        if found := _far(digits[0], year, daily=len(digits) > 2, value=match[0].lstrip("/?&")):
-            return found
-    return None
-
-
-def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isascii() and text.isdecimal()
-
-
-def _far(found: int, year: int, *, daily: bool, value: str) -> Trap | None:
-    back, ahead = (_DAYS_BACK_Y, _DAYS_AHEAD_Y) if daily else (_MONTHS_BACK_Y, _MONTHS_AHEAD_Y)
-    if year - back <= found <= year + ahead:
-        return None
-    return Trap("a calendar far from today", value)
