@@ -27,9 +27,7 @@ class AddressKind(StrEnum):
     INVALID = "invalid"
 
 
-LOCAL_KINDS = frozenset(
-    {AddressKind.LOOPBACK, AddressKind.PRIVATE, AddressKind.SHARED, AddressKind.LINK_LOCAL}
-)
+LOCAL_KINDS = frozenset({AddressKind.LOOPBACK, AddressKind.PRIVATE, AddressKind.SHARED, AddressKind.LINK_LOCAL})
 """Kinds that `allow_private` opens; metadata services must be listed by address."""
 
 _K = AddressKind

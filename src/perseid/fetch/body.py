@@ -18,11 +18,11 @@ _DOCUMENT_TYPES = ("application/pdf", "application/x-pdf", "application/zip", "a
 _DOCUMENT_MAGIC = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rtf")
 
 
-class BodyTooLarge(Exception):  # noqa: N818 - named for what it says of the body
+class BodyTooLarge(Exception):
     """The body passed its cap."""
 
 
-class BodyTruncated(Exception):  # noqa: N818 - named for what it says of the body
+class BodyTruncated(Exception):
     """The connection ended properly, the compressed stream inside did not."""
 
 
@@ -45,9 +45,7 @@ def is_document(content_type: str, head: bytes) -> bool:
 class BodyReader:
     """One body: `read` it once, then `wire` tells how many bytes came over the connection."""
 
-    def __init__(
-        self, bounds: Bounds, content_type: str, length: int | None, inflater: Inflater | None
-    ) -> None:
+    def __init__(self, bounds: Bounds, content_type: str, length: int | None, inflater: Inflater | None) -> None:
         self.wire = 0
         self._bounds = bounds
         self._content_type = content_type

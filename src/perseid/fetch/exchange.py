@@ -6,16 +6,20 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from aiohttp import ClientOSError
+
 from perseid.ports.fetch import FetchFailure
 
 if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+
     from perseid.model.verdict import FailureCode
 
 
 class Exchange:
     """Mutable and short-lived: the connector's hooks and the reader write here what they learn."""
 
-    __slots__ = ("fresh", "host", "named", "private", "proxy", "refused", "started_ns", "status", "url")
+    __slots__ = ("fresh", "host", "named", "private", "proxy", "refused", "started_ns", "status", "unframed", "url")
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -30,10 +34,16 @@ class Exchange:
         """Why the guard refused an address."""
         self.private = False
         self.status: int | None = None
+        self.unframed: ResponseHandler | None = None
+        """The connection, where its end alone marks the end of the body."""
         self.started_ns = time.monotonic_ns()
 
     def elapsed_us(self) -> int:
         return (time.monotonic_ns() - self.started_ns) // 1000
+
+    def was_reset(self) -> bool:
+        """The end of an unframed body was an abort: what came before may be half of it."""
+        return self.unframed is not None and isinstance(self.unframed.exception(), ClientOSError)
 
     def failure(self, code: FailureCode, message: str, *, retryable: bool) -> FetchFailure:
         return FetchFailure(

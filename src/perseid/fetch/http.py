@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -11,7 +12,7 @@ from yarl import URL
 
 from perseid._version import __version__
 from perseid.errors import ConfigError
-from perseid.fetch.body import BodyReader, Bounds
+from perseid.fetch.body import BodyReader, BodyTruncated, Bounds
 from perseid.fetch.exchange import CURRENT, Exchange
 from perseid.fetch.guard import NOTHING, Allowance, host_name
 from perseid.fetch.inflate import ACCEPT_ENCODING, inflater
@@ -33,7 +34,6 @@ _HOP_BY_HOP = frozenset({"connection", "content-length", "transfer-encoding", "t
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_DRAIN_BYTES = 64 * 1024
 _DRAIN_S = 1.0
-_MAX_HEAD_BYTES = 256 * 1024
 
 
 class HttpFetcher(Fetcher):
@@ -51,11 +51,8 @@ class HttpFetcher(Fetcher):
         trusted_proxies: Iterable[str] = (),
         pool: PoolOptions | None = None,
     ) -> None:
-        options = pool or PoolOptions()
-        options.allowance = allowance
         self._allowance = allowance
-        self._pools = Pools(options)
-        self._user_agent = user_agent
+        self._pools = Pools(pool or PoolOptions(), allowance)
         self._trusted = {_endpoint(parse_proxy(url)) for url in trusted_proxies}
         self._base_headers = CIMultiDict(
             {"User-Agent": user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
@@ -166,6 +163,8 @@ class HttpFetcher(Fetcher):
             body, wire = await reader.read(answer.content), reader.wire
             if not answer.content.at_eof():
                 answer.close()
+            elif exchange.was_reset():
+                raise BodyTruncated("the connection was reset in the middle of the body")
         return Response(
             url=request.url,
             status=answer.status,
@@ -198,23 +197,24 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], .
 
     Bytes of a Location that aren't UTF-8 are percent-encoded, so that the URL asks for those very bytes.
     """
-    return tuple([(name := _text(key).lower(), _value(name, value)) for key, value in raw])
+    try:
+        return tuple([(_name(key), value.decode()) for key, value in raw])
+    except UnicodeDecodeError:
+        return tuple([(name := _name(key), _odd_value(name, value)) for key, value in raw])
 
 
-def _text(raw: bytes) -> str:
+@lru_cache(maxsize=1024)
+def _name(raw: bytes) -> str:
+    return raw.decode("latin-1").lower()
+
+
+def _odd_value(name: str, raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        return raw.decode("latin-1")
-
-
-def _value(name: str, raw: bytes) -> str:
-    if name == "location" and not raw.isascii():
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
+        if name == "location":
             return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
-    return _text(raw)
+        return raw.decode("latin-1")
 
 
 def _request_url(text: str) -> URL:
@@ -223,9 +223,7 @@ def _request_url(text: str) -> URL:
     bare = text.partition("#")[0]
     if bare.endswith("?") and bare.count("?") == 1:
         # An empty query is part of the request target; the library would drop it.
-        return URL.build(
-            scheme=url.scheme, authority=url.raw_authority, path=f"{url.raw_path}?", encoded=True
-        )
+        return URL.build(scheme=url.scheme, authority=url.raw_authority, path=f"{url.raw_path}?", encoded=True)
     return url
 
 

@@ -23,7 +23,7 @@ _FEED = 64 * 1024
 _ZSTD_OPTIONS = {int(DecompressionParameter.window_log_max): 23}
 
 
-class CorruptBody(Exception):  # noqa: N818 - named for what it says of the body
+class CorruptBody(Exception):
     """The compressed bytes can't be decoded; stays inside this package."""
 
 

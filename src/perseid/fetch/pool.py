@@ -12,20 +12,23 @@ import errno
 import socket
 import time
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-from aiohttp_socks import ProxyConnector, ProxyType
+import msgspec
 
 from perseid.fetch.address import AddressKind, address_kind
 from perseid.fetch.exchange import CURRENT
-from perseid.fetch.guard import NOTHING, Allowance, judge_address
+from perseid.fetch.guard import judge_address
+from perseid.fetch.mend import MAX_HEAD_BYTES, LenientHandler
+from perseid.fetch.socks import SocksConnector
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import AsyncIterator
 
     from perseid.fetch.exchange import Exchange
+    from perseid.fetch.guard import Allowance
     from perseid.fetch.proxy import Proxy
 
 _DNS_TTL_S = 60
@@ -33,23 +36,16 @@ _DNS_ENTRIES = 1024
 _MAX_SOCKS_POOLS = 32
 
 
-class PoolOptions:
-    """How connections are made; all have defaults that suit a crawler."""
+class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How connections are made; the defaults suit a crawler."""
 
-    def __init__(
-        self,
-        *,
-        allowance: Allowance = NOTHING,
-        connect_timeout_s: float = 10.0,
-        keepalive_s: float = 15.0,
-        max_connections: int = 1024,
-        ssl_context: ssl.SSLContext | None = None,
-    ) -> None:
-        self.allowance = allowance
-        self.connect_timeout_s = connect_timeout_s
-        self.keepalive_s = keepalive_s
-        self.max_connections = max_connections
-        self.ssl_context = ssl_context
+    connect_timeout_s: float = 10.0
+    """For name, connection and TLS together."""
+    keepalive_s: float = 15.0
+    max_connections: int = 1024
+    """In use at once, per pool; more than callers at once, or their waiting counts as connecting."""
+    ssl_context: Any = None
+    """An `ssl.SSLContext` to trust other certificates; `None` trusts what the system does."""
 
 
 class Answer(aiohttp.ClientResponse):
@@ -57,6 +53,7 @@ class Answer(aiohttp.ClientResponse):
 
     async def start(self, connection: Any) -> aiohttp.ClientResponse:
         exchange = CURRENT.get()
+        protocol = connection.protocol
         if exchange.proxy is None:
             peer = connection.transport and connection.transport.get_extra_info("peername")
             if peer:
@@ -64,6 +61,8 @@ class Answer(aiohttp.ClientResponse):
         await super().start(connection)
         exchange.refused = ""
         exchange.status = self.status
+        if "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers:
+            exchange.unframed = protocol
         return self
 
 
@@ -77,8 +76,9 @@ class _NoCookies(aiohttp.DummyCookieJar):
 class Pools:
     """Opened lazily inside the running loop; belongs to that loop until `close`."""
 
-    def __init__(self, options: PoolOptions) -> None:
+    def __init__(self, options: PoolOptions, allowance: Allowance) -> None:
         self._options = options
+        self._allowance = allowance
         self._sessions: dict[str, aiohttp.ClientSession] = {}
         self._socks: dict[str, tuple[aiohttp.ClientSession, list[object]]] = {}
         self._resolved: dict[str, tuple[float, list[str]]] = {}
@@ -96,17 +96,7 @@ class Pools:
         """Connections through one SOCKS proxy; pools of the least recently used proxies are closed."""
         session, users = self._socks.pop(proxy.url, (None, []))
         if session is None:
-            session = self._open(
-                ProxyConnector(
-                    host=proxy.host,
-                    port=proxy.port,
-                    proxy_type=ProxyType.SOCKS5,
-                    username=proxy.username,
-                    password=proxy.password,
-                    rdns=True,
-                    **self._connector_options(),
-                )
-            )
+            session = self._open(SocksConnector(proxy, **self._connector_options()))
         self._socks[proxy.url] = (session, users)
         token = object()
         users.append(token)
@@ -124,7 +114,7 @@ class Pools:
         Raises `PermissionError` with `exchange.refused` set, or `socket.gaierror`.
         """
         for address in await self._resolve(exchange.host, port):
-            verdict = judge_address(address, port, self._options.allowance, named=exchange.named)
+            verdict = judge_address(address, port, self._allowance, named=exchange.named)
             if verdict.allowed or (exchange.named and address == exchange.host):
                 exchange.refused = ""
                 exchange.private = verdict.private
@@ -174,18 +164,19 @@ class Pools:
         return session
 
     def _open(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+        # There is no public way to choose the protocol (a SOCKS connector brings its own).
+        factory: Any = partial(LenientHandler, asyncio.get_running_loop())
+        connector._factory = factory  # noqa: SLF001
         session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=_NoCookies(),
             response_class=Answer,
             auto_decompress=False,
             trust_env=False,
-            timeout=aiohttp.ClientTimeout(
-                total=None, connect=self._options.connect_timeout_s, ceil_threshold=60
-            ),
+            timeout=aiohttp.ClientTimeout(total=None, connect=self._options.connect_timeout_s, ceil_threshold=60),
             # Long policies and many cookies are common; the whole head is bounded by the product.
             max_line_size=16 * 1024,
-            max_field_size=64 * 1024,
+            max_field_size=MAX_HEAD_BYTES // 4,
             max_headers=256,
         )
         # A request is repeated by us, and only when the connection came from the pool.
@@ -202,7 +193,7 @@ class Pools:
         return options
 
     def _socket_factory(self, *, named: bool, judged: bool) -> Any:
-        allowance = self._options.allowance
+        allowance = self._allowance
 
         def open_socket(address_info: Any) -> socket.socket:
             family, kind, protocol, _, address = address_info

@@ -11,6 +11,7 @@ from aiohttp_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
 
 from perseid.fetch.body import BodyTooLarge, BodyTruncated
 from perseid.fetch.inflate import CorruptBody
+from perseid.fetch.mend import MalformedBody
 from perseid.fetch.proxy import mask_proxy
 from perseid.model.verdict import FailureCode
 
@@ -40,7 +41,13 @@ _PROXY_ERRORS = (
     aiohttp.ClientHttpProxyError,
 )
 # The first kind that fits decides.
-_CONNECTION_TROUBLE: tuple[tuple[type[BaseException], FailureCode, bool, str], ...] = (
+_TROUBLE: tuple[tuple[type[BaseException], FailureCode, bool, str], ...] = (
+    (BodyTooLarge, FailureCode.TOO_LARGE, False, "{cause}"),
+    (BodyTruncated, FailureCode.TRUNCATED, True, "{cause}"),
+    (CorruptBody, FailureCode.BAD_RESPONSE, True, "{cause}"),
+    (MalformedBody, FailureCode.BAD_RESPONSE, True, "the body is not valid HTTP: {cause}"),
+    (aiohttp.ClientPayloadError, FailureCode.TRUNCATED, True, "the body ended early: {cause}"),
+    (aiohttp.ClientResponseError, FailureCode.BAD_RESPONSE, True, "the answer is not valid HTTP: {cause}"),
     (aiohttp.ConnectionTimeoutError, FailureCode.TIMEOUT, True, "no connection to {host} in time"),
     (TimeoutError, FailureCode.TIMEOUT, True, "not finished within {timeout_s:g} s"),
     (aiohttp.ClientConnectorDNSError, FailureCode.DNS, True, "the name {host} can't be resolved: {cause}"),
@@ -77,35 +84,17 @@ def failure_of(error: BaseException, exchange: Exchange, *, timeout_s: float) ->
 
 
 def _sort(error: BaseException, exchange: Exchange, timeout_s: float) -> tuple[FailureCode, bool, str]:
-    if sorted_body := _sort_body(error):
-        return sorted_body
-    if exchange.refused:
+    if exchange.refused and isinstance(error, aiohttp.ClientConnectorError | PermissionError):
         return FailureCode.BLOCKED_ADDRESS, False, f"{exchange.host}: {exchange.refused}"
     if isinstance(error, _PROXY_ERRORS):
         return FailureCode.PROXY, True, _proxy_message(error, exchange)
     cause = _cause(error)
-    for kind, code, retryable, sentence in _CONNECTION_TROUBLE:
+    for kind, code, retryable, sentence in _TROUBLE:
         if isinstance(error, kind):
             known_dead = code is FailureCode.DNS and _errno(error) in _NO_SUCH_NAME
             message = sentence.format(host=exchange.host, cause=cause, timeout_s=timeout_s)
             return code, retryable and not known_dead, message
     return FailureCode.CONNECTION, True, f"connection to {exchange.host} lost: {cause}"
-
-
-def _sort_body(error: BaseException) -> tuple[FailureCode, bool, str] | None:
-    match error:
-        case BodyTooLarge():
-            return FailureCode.TOO_LARGE, False, str(error)
-        case BodyTruncated():
-            return FailureCode.TRUNCATED, True, str(error)
-        case CorruptBody():
-            return FailureCode.BAD_RESPONSE, True, str(error)
-        case aiohttp.ClientPayloadError():
-            return FailureCode.TRUNCATED, True, f"the body ended early: {_cause(error)}"
-        case aiohttp.ClientResponseError() if not isinstance(error, aiohttp.ClientHttpProxyError):
-            return FailureCode.BAD_RESPONSE, True, f"the answer is not valid HTTP: {_one_line(error.message)}"
-        case _:
-            return None
 
 
 def _proxy_message(error: BaseException, exchange: Exchange) -> str:
@@ -123,7 +112,7 @@ def _errno(error: BaseException) -> int | None:
 def _cause(error: BaseException) -> str:
     """The innermost reason, without the library's decoration."""
     inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
-    text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    text = getattr(inner, "strerror", None) or getattr(inner, "message", None) or str(inner) or type(inner).__name__
     return _one_line(str(text))
 
 
