@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 _UNRESERVED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
 _KEPT = frozenset((_UNRESERVED + ":/?#[]@!&'()+,;=").encode())
 _HEX = frozenset(b"0123456789abcdefABCDEF")
-# One character class: such an expression can't backtrack.
+# Each position allows one continuation only: these expressions can't backtrack.
 _is_normal = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!&'()+,;=]*").fullmatch
+_ordinary_url = re.compile(r"(?:https?://[^/?#;]*)?(/(?!/)[A-Za-z0-9\-._~:/?\[\]@!&'()+,;=]*)").fullmatch
+_authority = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#;]*").match
 
 _FEW = 24
 """Up to so many wildcard rules are tried one by one; more get an index."""
@@ -118,19 +120,11 @@ class RuleSet:
 
 def path_of(url: str) -> str:
     """Path and query of an absolute URL, or of a path, in the form in which rules are compared."""
-    if not url.startswith("/") or url.startswith("//"):
-        at = url.find("//")
-        start = at + 2 if at >= 0 and (at == 0 or url[at - 1] == ":") else 0
-        ends = [end for end in (url.find("/", start), url.find("?", start), url.find(";", start)) if end >= 0]
-        hash_at = url.find("#")
-        if not ends or 0 <= hash_at < min(ends):
-            return "/"
-        url = url[min(ends) :]
-        if not url.startswith("/"):
-            url = "/" + url
-    if "#" in url:
-        url = url[: url.index("#")]
-    return normalise(url)
+    if found := _ordinary_url(url):
+        return found[1]
+    start = _authority(url)
+    path = (url if start is None else url[start.end() :]).partition("#")[0]
+    return normalise(path if path.startswith("/") else f"/{path}")
 
 
 def normalise(text: str) -> str:

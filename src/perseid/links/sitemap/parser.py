@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 from xml.parsers import expat
 
@@ -67,18 +68,21 @@ class SitemapParser:
             return []
         self._closed = True
         self._read(self._inflater.close())
-        if self._head and self.error is None:
+        if self._head and not self._failed():
             self._open(self._head)
         if self._inflater.corrupt:
             self._structure.warnings[SitemapWarning.CORRUPT_GZIP] = None
-        if self._reader is not None and self.error is None:
+        if self._reader is not None and not self._failed():
             self._reader.close()
         if self.kind is None and self.error is None:
             self._structure.error = SitemapError.NOT_XML
         return self._found()
 
+    def _failed(self) -> bool:
+        return self._structure.error is not None
+
     def _read(self, pieces: Iterable[bytes]) -> None:
-        if self.error is not None:
+        if self._failed():
             return
         for piece in pieces:
             if self._head is not None:
@@ -88,7 +92,7 @@ class SitemapParser:
                     self._open(self._head)
             elif self._reader is not None:
                 self._reader.feed(piece)
-            if self.error is not None:
+            if self._failed():
                 return
         if self._inflater.overflow:
             self._structure.error = SitemapError.DECOMPRESSED_TOO_LARGE
@@ -117,9 +121,7 @@ def parse_sitemap(
     max_entries: int = MAX_ENTRIES,
 ) -> Sitemap:
     """Read a whole file; `content_type` only helps with the encoding. Never raises."""
-    parser = SitemapParser(
-        max_inflated_bytes=max_inflated_bytes, max_entries=max_entries, content_type=content_type
-    )
+    parser = SitemapParser(max_inflated_bytes=max_inflated_bytes, max_entries=max_entries, content_type=content_type)
     entries = parser.feed(body)
     entries += parser.close()
     return Sitemap(parser.kind, entries, parser.error, parser.warnings)
@@ -148,7 +150,7 @@ class _Xml:
         self._expat.StartElementHandler = structure.start
         self._expat.EndElementHandler = structure.end
         self._expat.StartDoctypeDeclHandler = self._doctype
-        structure.listen = self._listen
+        structure.listen = partial(setattr, self._expat, "CharacterDataHandler")
         structure.mark = self._mark
 
     def feed(self, data: bytes) -> None:
@@ -194,9 +196,6 @@ class _Xml:
         self._pending.clear()
         self._scanner.feed(self._lenient_decoder.decode(rest))
 
-    def _listen(self, on: bool) -> None:
-        self._expat.CharacterDataHandler = self._structure.text.append if on else None
-
     def _mark(self) -> None:
         self._marked = self._expat.CurrentByteIndex
 
@@ -208,8 +207,8 @@ class _Xml:
             raise _Subset
 
 
-class _Subset(Exception):  # noqa: N818  # no error, but a way out of expat's callback
-    """The document brings its own declarations."""
+class _Subset(Exception):
+    """The document brings its own declarations. No error, but the way out of expat's callback."""
 
 
 class _Lines:

@@ -10,6 +10,8 @@ from html.entities import html5
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from perseid.links.sitemap.structure import Structure
 
 _MAX_TOKEN = 256 * 1024
@@ -22,7 +24,7 @@ class Scanner:
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
-        self._listening = False
+        self._listener: Callable[[str], object] | None = None
         structure.lenient = True
         structure.listen = self._listen
         structure.mark = bool
@@ -37,8 +39,8 @@ class Scanner:
     def close(self) -> None:
         self._scan(last=True)
 
-    def _listen(self, on: bool) -> None:
-        self._listening = on
+    def _listen(self, listener: Callable[[str], object] | None) -> None:
+        self._listener = listener
 
     def _scan(self, *, last: bool) -> None:
         buffer = self._buffer
@@ -46,7 +48,7 @@ class Scanner:
         while self._structure.error is None:
             start = buffer.find("<", at)
             if start < 0:
-                if not self._listening or last or len(buffer) - at > _MAX_TOKEN:
+                if self._listener is None or last or len(buffer) - at > _MAX_TOKEN:
                     self._text(buffer[at:])
                     at = len(buffer)
                 break
@@ -108,8 +110,8 @@ class Scanner:
                     self._structure.end(name)
 
     def _text(self, text: str, *, raw: bool = False) -> None:
-        if self._listening:
-            self._structure.text.append(text if raw else unescape(text))
+        if self._listener is not None:
+            self._listener(text if raw else unescape(text))
 
 
 def attributes_of(text: str) -> dict[str, str]:
@@ -146,7 +148,7 @@ def _reference(name: str) -> str | None:
     if not name.startswith("#"):
         return html5.get(name + ";")
     try:
-        code = int(name[2:], 16) if name[1:2] in {"x", "X"} else int(name[1:])
+        code = int(f"0{name[1:]}", 0) if name[1:2] in {"x", "X"} else int(name[1:])
         return None if code <= 0 or 0xD800 <= code < 0xE000 else chr(code)
     except (ValueError, OverflowError):
         return None

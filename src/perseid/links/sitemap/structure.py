@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from perseid.links.sitemap.entry import SitemapEntry, SitemapError, SitemapKind, SitemapWarning
@@ -17,19 +16,15 @@ _MAX_NAMES = 1_000
 _LOOK_BACK = 64
 
 
-class _Role(Enum):
-    ENTRY = auto()
-    URL = auto()
-    HREF = auto()
-    """A link whose address is an attribute."""
-    SPARE_URL = auto()
-    """Taken where the entry has no better one."""
-    LASTMOD = auto()
-    SPARE_LASTMOD = auto()
-    LEAF = auto()
-    OTHER = auto()
-    """Whatever stands inside it is not ours, whether named like ours or not: `image:image`, `source` …"""
-
+# Plain integers: they are compared twice for every element.
+_ENTRY = 1
+_URL = 2
+_HREF = 3  # a link whose address is an attribute
+_SPARE_URL = 4  # taken where the entry has no better one
+_LASTMOD = 5
+_SPARE_LASTMOD = 6
+_LEAF = 7
+_OTHER = 8  # what stands inside it is not ours, even where named like ours: `image:image`, `source` …
 
 _ROOTS: dict[str, SitemapKind] = {
     "urlset": "urlset",
@@ -40,29 +35,29 @@ _ROOTS: dict[str, SitemapKind] = {
 }
 _ENTRY_KINDS: dict[str, SitemapKind] = {"url": "urlset", "sitemap": "index"}
 _SITEMAP_ROLES = {
-    "url": _Role.ENTRY,
-    "sitemap": _Role.ENTRY,
-    "loc": _Role.URL,
-    "lastmod": _Role.LASTMOD,
-    "changefreq": _Role.LEAF,
-    "priority": _Role.LEAF,
+    "url": _ENTRY,
+    "sitemap": _ENTRY,
+    "loc": _URL,
+    "lastmod": _LASTMOD,
+    "changefreq": _LEAF,
+    "priority": _LEAF,
 }
-_ROLES: dict[SitemapKind | None, dict[str, _Role]] = {
+_ROLES: dict[SitemapKind | None, dict[str, int]] = {
     None: _SITEMAP_ROLES,
     "urlset": _SITEMAP_ROLES,
     "index": _SITEMAP_ROLES,
     "rss": {
-        "item": _Role.ENTRY,
-        "link": _Role.URL,
-        "guid": _Role.SPARE_URL,
-        "pubdate": _Role.LASTMOD,
-        "dc:date": _Role.SPARE_LASTMOD,
+        "item": _ENTRY,
+        "link": _URL,
+        "guid": _SPARE_URL,
+        "pubdate": _LASTMOD,
+        "dc:date": _SPARE_LASTMOD,
     },
     "atom": {
-        "entry": _Role.ENTRY,
-        "link": _Role.HREF,
-        "updated": _Role.LASTMOD,
-        "published": _Role.SPARE_LASTMOD,
+        "entry": _ENTRY,
+        "link": _HREF,
+        "updated": _LASTMOD,
+        "published": _SPARE_LASTMOD,
     },
 }
 
@@ -81,56 +76,63 @@ class Structure:
         self.warnings: dict[SitemapWarning, None] = {}
         self.entries: list[SitemapEntry] = []
         self.count = 0
-        self.text: list[str] = []
-        """Character data goes here while `listen` says so."""
-        self.listen: Callable[[bool], object] = bool
+        self.listen: Callable[[Callable[[str], object] | None], object] = bool
+        """Called with what takes the character data from now on, or with None."""
         self.mark: Callable[[], object] = bool
         """Called at the end of an entry: nothing before is needed any more."""
         self.lenient = False
         """Elements may lack their ends."""
         self._max_entries = max_entries
-        self._roles: dict[str, _Role] = {}
+        self._roles: dict[str, int] = {}
         self._prefix = ""
         self._in_entry = False
         self._others: list[str] = []
-        self._field: _Role | None = None
-        self._found: dict[_Role, str] = {}
+        self._field = 0
+        self._entry_name = ""
+        """Of entries of the kind that is read; others are left out."""
+        self._text: list[str] = []
+        self._append = self._text.append
+        self._found: dict[int, str] = {}
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         role = self._roles.get(name) or self._learn(name)
-        if self._field is not None and (self.lenient or role is not _Role.OTHER):
+        if self._field and (role != _OTHER or self.lenient):
             self._take()
-        if role is _Role.ENTRY and (self.lenient or not self._others):
-            self._open(name)
+        if role == _LEAF:
+            # By far the most frequent, with and without its end.
+            return
+        if role == _ENTRY and (self.lenient or not self._others):
+            if self._in_entry or name != self._entry_name:
+                self._open(name)
+            self._in_entry = self._entry_name == name
         elif not self._in_entry:
             if self.kind is None:
                 self._root(name)
-        elif role is _Role.OTHER or role is _Role.ENTRY:
+        elif role in {_OTHER, _ENTRY}:
             self._others.append(name)
-        elif self._others or role is _Role.LEAF:
-            return
-        elif role is _Role.HREF:
-            self._href(attributes)
-        else:
-            if role is _Role.URL and _Role.URL in self._found and self.kind in _ENTRY_KINDS.values():
-                self._emit()
-            self._field = role
-            self.listen(True)
+        elif not self._others:
+            self._begin(role, attributes)
 
     def end(self, name: str) -> None:
         role = self._roles.get(name)
-        if role is self._field and role is not None:
+        if role == _LEAF:
+            return
+        if role == self._field:
             self._take()
-        elif role is _Role.ENTRY and (self.lenient or not self._others):
+        elif role == _ENTRY and (self.lenient or not self._others):
             if self._in_entry:
-                self.close_entry()
+                if self._field or self._others:
+                    self.close_entry()
+                else:
+                    self._emit()
+                    self._in_entry = False
                 self.mark()
-        elif self._others and (role is None or role is _Role.OTHER or role is _Role.ENTRY):
+        elif self._others and role in {_OTHER, _ENTRY, None}:
             self._leave(name)
 
     def close_entry(self) -> None:
         """End the open entry, keeping it where its URL is complete."""
-        if self._field is not None:
+        if self._field:
             self._take()
         self._emit()
         self._in_entry = False
@@ -147,17 +149,17 @@ class Structure:
         """Forget the value being read."""
         self._stop_listening()
 
-    def _learn(self, name: str) -> _Role:
+    def _learn(self, name: str) -> int:
         prefix, _, local = name.rpartition(":")
         local = local.lower()
         roles = _ROLES[self.kind]
-        role = roles.get(local, _Role.OTHER)
-        if role is _Role.ENTRY and (prefix == self._prefix or not self._in_entry):
+        role = roles.get(local, _OTHER)
+        if role is _ENTRY and (prefix == self._prefix or not self._in_entry):
             if prefix != self._prefix:
                 self._roles.clear()
                 self._prefix = prefix
         elif prefix != self._prefix:
-            role = roles.get(name.lower(), _Role.OTHER)
+            role = roles.get(name.lower(), _OTHER)
         if len(self._roles) < _MAX_NAMES:
             self._roles[name] = role
         return role
@@ -173,47 +175,57 @@ class Structure:
     def _open(self, name: str) -> None:
         if self._in_entry:
             self.close_entry()
-        kind = _ENTRY_KINDS.get(name.rpartition(":")[2].lower(), self.kind)
-        if kind != self.kind:
-            if self.count:
-                self.warnings[SitemapWarning.MIXED_KINDS] = None
-                return
-            self.kind = kind
-        self._in_entry = True
+        if self.kind not in {"rss", "atom"}:
+            kind = _ENTRY_KINDS[name.rpartition(":")[2].lower()]
+            if kind != self.kind:
+                if self.count:
+                    self.warnings[SitemapWarning.MIXED_KINDS] = None
+                    return
+                self.kind = kind
+        self._entry_name = name
+
+    def _begin(self, role: int, attributes: Mapping[str, str]) -> None:
+        if role == _HREF:
+            # The first alternate is the page; further ones are its translations and other formats.
+            href = attributes.get("href", "").strip()
+            if href and attributes.get("rel", "alternate").strip().lower() == "alternate":
+                self._found.setdefault(_URL, href)
+            return
+        if role == _URL and _URL in self._found and self.kind != "rss":
+            self._emit()
+        self._field = role
+        self.listen(self._append)
 
     def _take(self) -> None:
-        field = self._field
-        self.listen(False)
-        value = "".join(self.text).strip()
-        self._stop_listening()
-        if field is not None and value:
-            self._found.setdefault(field, value)
+        # In this order: who gathers text hands over the last of it when it is told to stop.
+        self.listen(None)
+        text = self._text
+        value = (text[0] if len(text) == 1 else "".join(text)).strip()
+        text.clear()
+        if value:
+            self._found.setdefault(self._field, value)
+        self._field = 0
 
     def _stop_listening(self) -> None:
-        self._field = None
-        # In this order: who gathers text may hand over the last of it now.
-        self.listen(False)
-        self.text.clear()
-
-    def _href(self, attributes: Mapping[str, str]) -> None:
-        if attributes.get("rel", "alternate").strip().lower() == "alternate":
-            # The first alternate is the page; further ones are its translations and other formats.
-            self._found.setdefault(_Role.URL, attributes.get("href", "").strip())
+        self._field = 0
+        self.listen(None)
+        self._text.clear()
 
     def _emit(self) -> None:
         found, self._found = self._found, {}
-        url = found.get(_Role.URL) or found.get(_Role.SPARE_URL, "")
-        if not url or (_Role.URL not in found and not url.lower().startswith(("http://", "https://"))):
-            return
+        url = found.get(_URL)
+        if url is None:
+            url = found.get(_SPARE_URL, "")
+            if not url.lower().startswith(("http://", "https://")):
+                return
         if len(url) > MAX_URL:
             self.warnings[SitemapWarning.LONG_URL] = None
-            return
-        if self.count >= self._max_entries:
+        elif self.count >= self._max_entries:
             self.error = SitemapError.TOO_MANY_ENTRIES
-            return
-        lastmod = found.get(_Role.LASTMOD) or found.get(_Role.SPARE_LASTMOD) or ""
-        self.count += 1
-        self.entries.append(SitemapEntry(url, lastmod[:_MAX_LASTMOD] or None))
+        else:
+            lastmod = found.get(_LASTMOD) or found.get(_SPARE_LASTMOD)
+            self.count += 1
+            self.entries.append(SitemapEntry(url, lastmod and lastmod[:_MAX_LASTMOD]))
 
     def _leave(self, name: str) -> None:
         if self._others[-1] == name:
@@ -230,5 +242,5 @@ class Structure:
         url = line.strip()
         if url[:8].lower().startswith(("http://", "https://")) and self.error is None:
             self.kind = "text"
-            self._found = {_Role.URL: url.split(None, 1)[0]}
+            self._found = {_URL: url.split(None, 1)[0]}
             self._emit()
