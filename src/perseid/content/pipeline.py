@@ -167,10 +167,9 @@ def _render(
     wanted = [name for name in formats if name in {"markdown", "html", "text"}]
     if not wanted:
         return _Rendered(_Content(images=images, warnings=warnings), None)
-    before = len(tree.text(tree.body)) if options.only_main_content and not options.include_tags else 0
     nodes, page_type = _chosen(page, options, tree, source, warnings)
     content = _formats(tree, nodes, wanted, resolve)
-    if options.only_main_content and page_type and before and not (content.markdown or content.text or content.html):
+    if options.only_main_content and page_type and not (content.markdown or content.text or content.html):
         # Nothing was left: the whole page is better than an empty one.
         whole = trees.parse(source)
         content = _formats(whole, [whole.body], wanted, resolve)

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from perseid.dom.tree import Node, Tree
 
-_FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(`{3,}|~{3,})")
-_EMPTY_HEADING = re.compile(r"^[ >]*#{1,6}\s*$", re.MULTILINE)
-_INVISIBLE = re.compile("[\xad\u200b\u2060\ufeff]+")
+_FENCE_PREFIX = re.compile(r"[ >]*(?:(?:[-*+]|\d+[.)]) +)*")
+_INVISIBLE = ("\xad", "\u200b", "\u2060", "\ufeff")
 """Soft hyphens and zero-width characters: they break words for search and say nothing in text."""
-_EDGE_BLANKS = re.compile(r"^([ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) )?)(?:&#160;\s*)+")
-_BLANKS = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
+_BLANK_ENTITY = "&#160;"
+_EMPTY_HEADING = re.compile(r"^[ >]*#{1,6}[ \t]*$", re.MULTILINE)
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:
@@ -48,34 +47,57 @@ def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
 
 
 def _settled(text: str) -> str:
-    """Outside of code: no invisible characters, no blanks written as entities, no empty headings."""
-    if not text.isascii() and _INVISIBLE.search(text):
-        text = outside_code(text, lambda line: line if line.isascii() else _INVISIBLE.sub("", line))
-    if "&#160;" in text:
-        text = outside_code(text, lambda line: _blank_edges(line) if "&#160;" in line else line)
-    if _EMPTY_HEADING.search(text):
-        text = outside_code(text, lambda line: "" if _EMPTY_HEADING.match(line) else line)
-        text = _BLANKS.sub("\n\n", text)
+    """No invisible characters and, outside of code, no blanks written as entities and no empty headings."""
+    if not text.isascii():
+        for char in _INVISIBLE:
+            if char in text:
+                text = text.replace(char, "")
+    if _BLANK_ENTITY in text or "\n\n\n" in text or "#\n" in text or "# \n" in text or text.endswith("#"):
+        text = outside_code(text, _tidied)
     return text.strip("\n")
 
 
-def _blank_edges(line: str) -> str:
-    return _EDGE_BLANKS.sub(r"\1", line).replace("&#160;", "\xa0").rstrip()
+def _tidied(prose: str) -> str:
+    if _BLANK_ENTITY in prose:
+        prose = _without_entities(prose)
+    if "#\n" in prose or "# \n" in prose or prose.endswith("#"):
+        prose = _EMPTY_HEADING.sub("", prose)
+    while "\n\n\n" in prose:
+        prose = prose.replace("\n\n\n", "\n\n")
+    return prose
+
+
+def _without_entities(prose: str) -> str:
+    """Blanks that may not break, as the character; gone at the edges of lines and cells."""
+    prose = f"\n{prose}\n"
+    for edge in (f"\n{_BLANK_ENTITY}", f"{_BLANK_ENTITY}\n", f"# {_BLANK_ENTITY}", f"- {_BLANK_ENTITY}"):
+        while edge in prose:
+            prose = prose.replace(edge, edge.replace(_BLANK_ENTITY, ""))
+    return prose[1:-1].replace(_BLANK_ENTITY, "\xa0")
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with `change` applied to each line that is in no fence."""
+    """`text` with `change` applied to each stretch that is in no fence; writers fence with back-ticks only."""
     out = []
-    fence = ""
-    for line in text.split("\n"):
-        match = _FENCE.match(line)
-        if fence:
-            if match is not None and match[1].startswith(fence) and line.strip(" >") == match[1]:
-                fence = ""
-            out.append(line)
-        elif match is not None:
-            fence = match[1]
-            out.append(line)
-        else:
-            out.append(change(line))
-    return "\n".join(out)
+    start = fence = 0
+    at = text.find("```")
+    while at >= 0:
+        line = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        rest = text[at:end]
+        info = rest.lstrip("`")
+        size = len(rest) - len(info)
+        prefix = _FENCE_PREFIX.match(text, line, at)
+        if prefix is not None and prefix.end() == at:
+            if not fence and "`" not in info:
+                fence = size
+                out.append(change(text[start:line]))
+                start = line
+            elif fence and size >= fence and not info.strip():
+                fence = 0
+                out.append(text[start:end])
+                start = end
+        at = text.find("```", end)
+    out.append(text[start:] if fence else change(text[start:]))
+    return "".join(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 GUTTER = (
     ".linenos, .lineno, .linenumber, .line-number, .line-numbers, .line-numbers-rows, .lineNumbers, .lnt, .ln, "
@@ -48,6 +49,7 @@ _NO_LANGUAGE = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def language_of(*marks: str) -> str:
     """The language that one of several class lists names, nearest element first; "" where none does."""
     for mark in marks:

@@ -27,6 +27,7 @@ _TROUBLE = (
     "code br, tt, a h1, a h2, a h3, a h4, a h5, a h6, input[type=checkbox]"
 )
 _LINKED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BOXES = frozenset({"div", "figure", "td", "span", "section"})
 _DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object"})
 
 
@@ -63,7 +64,7 @@ def _anchor(a: Any, resolve: Resolve) -> None:
         if a.select_one("img") is None:
             a.extract()
             return
-    elif len(text) < 40 and is_permalink(text, href, a.attr("class") or ""):
+    elif "#" in href and len(text) < 40 and is_permalink(text, href, a.attr("class") or ""):
         a.extract()
         return
     url = resolve(href)
@@ -104,35 +105,43 @@ def _picture_source(img: Any) -> str | None:
 
 
 def _code_block(pre: Any) -> None:
-    for part in pre.select(GUTTER):
-        part.extract()
-    code = pre.select_one("code")
-    marks = [_classes(pre)] if code is None else [_classes(code), _classes(pre)]
-    language = language_of(*marks) or next(
-        (
-            name
-            for element in ((pre,) if code is None else (code, pre))
-            for attribute in ("data-lang", "data-language", "lang")
-            if (name := named_language(element.attr(attribute)))
-        ),
-        "",
-    )
-    lines = pre.select_one("div, li, tr, p") is not None
-    if not language:
-        up = pre.parent
-        for _ in range(3):
-            if not isinstance(up, Element) or up.tag not in {"div", "figure", "td", "span", "section"}:
-                break
-            language = language_of(_classes(up)) or named_language(up.attr("data-lang"))
-            if language:
-                break
-            up = up.parent
+    code = None
+    lines = False
+    if pre.select_one("*") is not None:
+        for part in pre.select(GUTTER):
+            part.extract()
+        code = pre.select_one("code")
+        lines = pre.select_one("div, li, tr, p") is not None
+    language = _language(pre, code)
     native = code is not None and code.attr("class") == f"language-{language}"
     if lines or (language and not native):
         text = _text_by_lines(pre) if lines else _text_with_breaks(pre)
         pre.clear()
         attrs: dict[str, str | list[str] | None] = {"class": f"language-{language}"} if language else {}
         pre.append(Element("code", attrs, [Text(text)]))
+
+
+def _language(pre: Any, code: Any) -> str:
+    """What the classes and attributes of the code, its block and up to three boxes round it name."""
+    elements = (pre,) if code is None else (code, pre)
+    language = language_of(*[_classes(element) for element in elements])
+    if language:
+        return language
+    for element in elements:
+        attr = element.attr
+        value = attr("data-lang") or attr("data-language") or attr("lang")
+        if value and (language := named_language(value)):
+            return language
+    up = pre.parent
+    for _ in range(3):
+        if type(up) is not Element or up.tag not in _BOXES:
+            break
+        if language := language_of(_classes(up)):
+            return language
+        if (value := up.attr("data-lang")) and (language := named_language(value)):
+            return language
+        up = up.parent
+    return ""
 
 
 def _classes(element: Any) -> str:
