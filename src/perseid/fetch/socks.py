@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 from typing import TYPE_CHECKING, Any
 
-from aiohttp_socks import ProxyConnector, ProxyType
-from python_socks.async_.asyncio.v2 import Proxy as SocksDialer
+import aiohttp
+import python_socks
+from aiohttp_socks import ProxyConnector, ProxyError, ProxyType
+from python_socks.async_.asyncio.v2 import Proxy as Dialer
 
 from perseid.fetch.exchange import CURRENT
 from perseid.fetch.mend import LenientHandler
 
 if TYPE_CHECKING:
-    import asyncio
-    import ssl
-
     from perseid.fetch.proxy import Proxy
+
+
+_DIALER_ERRORS = (
+    python_socks.ProxyConnectionError,
+    python_socks.ProxyTimeoutError,
+    python_socks.ProxyError,
+)
 
 
 class _TunnelHandler(LenientHandler):
@@ -26,38 +34,76 @@ class _TunnelHandler(LenientHandler):
 
 
 class SocksConnector(ProxyConnector):
-    """A pool of tunnels through one proxy. Names are resolved by the proxy, addresses passed as they are."""
+    """A pool of tunnels through one proxy. Names are resolved by the proxy, addresses passed as they are.
+
+    Other than in the base class, TLS is checked against the name asked for, though the proxy was told an
+    address.
+    """
 
     def __init__(self, proxy: Proxy, **options: Any) -> None:
-        super().__init__(
-            host=proxy.host,
-            port=proxy.port,
-            proxy_type=ProxyType.SOCKS5,
-            username=proxy.username,
-            password=proxy.password,
-            rdns=True,
-            **options,
-        )
-        self._dialer = SocksDialer(
-            proxy_type=ProxyType.SOCKS5,
-            host=proxy.host,
-            port=proxy.port,
-            username=proxy.username,
-            password=proxy.password,
-            rdns=True,
-        )
+        parameters: dict[str, Any] = {
+            "proxy_type": ProxyType.SOCKS5,
+            "host": proxy.host,
+            "port": proxy.port,
+            "username": proxy.username,
+            "password": proxy.password,
+            "rdns": True,
+        }
+        super().__init__(**parameters, **options)
+        self._dialer = Dialer(**parameters)
 
-    async def _connect_via_proxy(
+    async def _wrap_create_connection(
         self,
-        host: str,
-        port: int,
-        ssl: ssl.SSLContext | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature of the base class
+        *_args: Any,
+        addr_infos: list[Any],
+        req: aiohttp.ClientRequest,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature of the base class
+        **options: Any,
     ) -> Any:
         CURRENT.get().fresh = True
-        stream = await self._dialer.connect(dest_host=host, dest_port=port, dest_ssl=ssl, timeout=timeout)
-        transport = stream.writer.transport
-        protocol = _TunnelHandler(self._loop, stream.writer)
-        transport.set_protocol(protocol)
+        host, port = addr_infos[0][4][:2]
+        try:
+            stream = await self._dialer.connect(dest_host=host, dest_port=port, timeout=timeout.sock_connect)
+        except _DIALER_ERRORS as error:
+            # Not an OSError any more, which the client would take for the site's.
+            raise ProxyError(str(error)) from error
+        context = options.get("ssl")
+        return await self._take_over(stream.writer, context, options.get("server_hostname"), req)
+
+    async def _take_over(
+        self,
+        writer: asyncio.StreamWriter,
+        context: ssl.SSLContext | None,
+        server_hostname: str | None,
+        req: aiohttp.ClientRequest,
+    ) -> tuple[asyncio.BaseTransport, LenientHandler]:
+        protocol = _TunnelHandler(asyncio.get_running_loop(), writer)
+        transport = writer.transport
+        if context is None:
+            transport.set_protocol(protocol)
+        else:
+            transport = await _secured(transport, protocol, context, server_hostname, req)
         protocol.connection_made(transport)
         return transport, protocol
+
+
+async def _secured(
+    raw: asyncio.WriteTransport,
+    protocol: LenientHandler,
+    context: ssl.SSLContext,
+    server_hostname: str | None,
+    req: aiohttp.ClientRequest,
+) -> asyncio.WriteTransport:
+    secured: asyncio.Transport | None = None
+    try:
+        secured = await asyncio.get_running_loop().start_tls(raw, protocol, context, server_hostname=server_hostname)
+    except ssl.CertificateError as error:
+        raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
+    except ssl.SSLError as error:
+        raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
+    finally:
+        if secured is None:
+            raw.abort()
+    if secured is None:
+        raise aiohttp.ServerDisconnectedError
+    return secured

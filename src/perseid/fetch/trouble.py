@@ -7,7 +7,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 import aiohttp
-from aiohttp_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
+from aiohttp_socks import ProxyError
 
 from perseid.fetch.body import BodyTooLarge, BodyTruncated
 from perseid.fetch.inflate import CorruptBody
@@ -25,8 +25,6 @@ EXPECTED = (
     EOFError,  # IncompleteReadError of a tunnel that closes early
     ValueError,
     ProxyError,
-    ProxyConnectionError,
-    ProxyTimeoutError,
     CorruptBody,
     BodyTooLarge,
     BodyTruncated,
@@ -35,8 +33,6 @@ EXPECTED = (
 
 _PROXY_ERRORS = (
     ProxyError,
-    ProxyConnectionError,
-    ProxyTimeoutError,
     aiohttp.ClientProxyConnectionError,
     aiohttp.ClientHttpProxyError,
 )
