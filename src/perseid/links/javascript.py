@@ -96,8 +96,8 @@ class _Translator:
     def _close(self) -> None:
         if not self._open:
             raise PatternSyntaxError("this bracket closes no group", self._at)
-        self._open.pop()
-        self._emit(")", 1, repeatable=True)
+        opened = self._open.pop()
+        self._emit(")", 1, repeatable=not self._source.startswith(("(?<=", "(?<!"), opened))
 
     def _group(self) -> None:
         self._open.append(self._at)
@@ -168,7 +168,7 @@ class _Translator:
                 at += 1 + consumed
         if at >= len(source):
             raise PatternSyntaxError("this character class is never closed", start)
-        everything, nothing = r"[\s\S]", r"[^\s\S]"  # JavaScript's [^] and []
+        everything, nothing = r"[\s\S]", "(?!)"  # what JavaScript means by [^] and []
         text = f"[{'^' * negated}{''.join(parts)}]" if parts else everything if negated else nothing
         self._emit(text, at + 1 - start, repeatable=True)
 

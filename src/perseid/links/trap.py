@@ -109,7 +109,7 @@ def _query_trap(query: str) -> Trap | None:
     for pair in pairs:
         name, _, value = pair.partition("=")
         lower = name.lower()
-        if value and (_SESSION.fullmatch(lower) or (lower in _PERHAPS_SESSION and _TOKEN.fullmatch(value))):
+        if value and (_SESSION.fullmatch(lower) or _is_session(lower, value)):
             return Trap("a session id in the query", pair)
         if not lower.endswith(("[]", "%5b%5d")):
             counts[lower] = counts.get(lower, 0) + 1
