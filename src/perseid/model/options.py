@@ -50,7 +50,8 @@ class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """http://, https:// or socks5:// URL; credentials in the URL are masked in logs."""
     timeout_s: float = 30.0
     max_attempts: int = 3
-    obey_robots: bool = True
+    obey_robots: bool | None = None
+    """None: crawls do, single pages and batches don't (the user named each of those)."""
     parse_pdf: bool = True
 
 

@@ -11,7 +11,7 @@ from perseid.model.verdict import FailureCode
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One GET. `cookies` are those of this redirect chain, already chosen for this URL."""
+    """One GET."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -25,6 +25,8 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
     last_modified: str | None = None
     cut_at_cap: bool = False
     """Give the first part of a body over its cap instead of `TOO_LARGE` (robots.txt: RFC 9309, 2.5)."""
+    chain: bytes = b""
+    """Cookies that earlier answers of the same redirect chain set: `Response.chain`, passed on as it came."""
     named_host: str | None = None
     """Host that the user of the CLI or the library named: its private addresses are allowed."""
 
@@ -41,6 +43,10 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     """The address connected to is loopback or private: no throttling is due."""
     elapsed_us: int = 0
     wire_bytes: int = 0
+    retry_after_s: float | None = None
+    """What a usable Retry-After header asks for (RFC 9110, 10.2.3)."""
+    chain: bytes = b""
+    """For the next request of this redirect chain."""
 
     def header(self, name: str) -> str | None:
         """First value of a header, by lower-case name."""

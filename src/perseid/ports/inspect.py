@@ -101,6 +101,10 @@ class Inspect(Protocol):
         """Raises `NotFound`."""
         ...
 
+    async def crawl_by_id(self, crawl: CrawlId) -> Crawl:
+        """Raises `NotFound`."""
+        ...
+
     async def crawls(self, *, before: int | None = None, limit: int = 100) -> list[Crawl]:
         """Newest first; `before` is the `created_at` of the last one seen."""
         ...
@@ -114,6 +118,10 @@ class Inspect(Protocol):
     async def denied(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[DeniedRow]: ...
 
     async def denied_counts(self, crawl: CrawlId) -> dict[str, int]: ...
+
+    async def sitemap_coverage(self, crawl: CrawlId) -> tuple[int, int]:
+        """Page URLs that sitemaps named and the crawl's scope accepts; how many of them it has."""
+        ...
 
     async def jobs(
         self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100

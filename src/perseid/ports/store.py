@@ -72,6 +72,7 @@ class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
     ttl_us: int | None = None
     """From its end until it may be pruned; None keeps it until asked."""
     max_denied: int = 1_000_000
+    max_sitemap_files: int = 1_000
     first: tuple[NewUrl, ...] = ()
 
 
@@ -95,6 +96,10 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     hops: bytes
     """State of a redirect chain that moved between hosts; empty at its start."""
     expires_at: int
+    throttled: bool = False
+    """The host has a rate limit: say so if it turns out to be private."""
+    strained: bool = False
+    """The host is being backed off from: say so if it answers."""
 
     @property
     def alone(self) -> bool:
@@ -150,6 +155,8 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     """An admitted URL that turned out to be denied."""
 
     denial: Denial
+    uncount: bool = False
+    """A start page that its own rules refuse: it gives its place in the limit back."""
 
 
 class Again(msgspec.Struct, frozen=True, tag=True):
@@ -183,7 +190,6 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Sequence[HostNote] = ()
     note: bytes | None = None
     """Replaces the crawl's note (kickoff only)."""
-    sitemap_files: int = 0
 
 
 class StepResult(NamedTuple):
@@ -277,8 +283,8 @@ class Store(Protocol):
         """Delete ended crawls, with all their rows, in chunks; the crawls that are gone."""
         ...
 
-    async def audit(self) -> list[AuditFinding]:
-        """Compare leases with slots and rows with counters in one snapshot; repairs nothing."""
+    async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
+        """Compare leases with slots, and rows with counters of the newest `crawls` crawls; repairs nothing."""
         ...
 
     async def checkpoint(self) -> None: ...

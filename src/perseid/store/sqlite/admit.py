@@ -11,7 +11,7 @@ from perseid.model.job import EndState, JobKind
 from perseid.model.verdict import Denial, DenialReason, Denied
 from perseid.ports.store import NewUrl
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.tx import CrawlRow, Tx
+from perseid.store.sqlite.tx import UNLIMITED, CrawlRow, Tx
 
 COUNTED, BY_SITEMAP = 1, 2
 
@@ -57,13 +57,15 @@ def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
             _seen_again(tx, crawl, item, before)
     if crawl.keep_variants:
         _keep_variants(tx, crawl, found, known, first)
-    admitted = _insert(tx, crawl, _within_limit(tx, crawl, fresh))
+    kept = _within_limit(tx, crawl, fresh)
+    admitted = _insert(tx, crawl, kept)
     if crawl.max_depth is not None:
         _keep_edges(tx, crawl, found)
         for item in found:
             if item.parent is not None:
                 _shorten(tx, crawl, _job_of(tx, crawl.id, item.url.key), item.depth)
-    tx.new_keys.setdefault(crawl.id, []).extend(first)
+    # What the limit refused is not remembered: a place may yet be given back.
+    tx.new_keys.setdefault(crawl.id, []).extend([*known, *(item.url.key for item in kept)])
     return admitted
 
 
@@ -90,19 +92,23 @@ def _seen_again(tx: Tx, crawl: CrawlRow, item: Found, before: Known) -> None:
 
 def _within_limit(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> list[Found]:
     """Cut to the room that the limit leaves; what goes over it is refused, with its reason."""
-    if crawl.max_pages is None:
-        return fresh
-    room = crawl.max_pages - crawl.discovered
+    room = UNLIMITED if crawl.max_pages is None else crawl.max_pages - crawl.discovered
+    sitemaps = crawl.max_sitemaps - crawl.sitemap_files
     kept: list[Found] = []
     over: list[tuple[Denied, int | None]] = []
     for item in fresh:
-        if item.url.kind is not JobKind.PAGE or not item.url.counted:
-            kept.append(item)
-        elif room > 0:
+        if item.url.kind is JobKind.SITEMAP:
+            sitemaps -= 1
+            fits, limit = sitemaps >= 0, f"{crawl.max_sitemaps} sitemap files"
+        elif item.url.counted:
             room -= 1
+            fits, limit = room >= 0, f"{crawl.max_pages} pages"
+        else:
+            fits, limit = True, ""
+        if fits:
             kept.append(item)
         else:
-            denial = Denial(DenialReason.LIMIT_REACHED, str(crawl.max_pages), item.url.url)
+            denial = Denial(DenialReason.LIMIT_REACHED, limit, item.url.url)
             over.append((Denied(item.url.url, item.url.key, denial), item.parent))
     refuse(tx, crawl, over)
     return kept
@@ -125,7 +131,8 @@ def _insert(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> int:
     rows = []
     for number, item in enumerate(fresh, start=first):
         url = item.url
-        counted = url.counted and url.kind is JobKind.PAGE
+        counted = url.counted and url.kind is not JobKind.SITEMAP
+        crawl.sitemap_files += url.kind is JobKind.SITEMAP
         crawl.discovered += counted
         crawl.sitemap_urls += url.sitemap
         rows.append(

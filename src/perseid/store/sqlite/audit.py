@@ -22,6 +22,13 @@ _CHECKS = (
     "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"
     " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0",
 )
+# Every open job of a running crawl waits in a lane, is leased, or waits for its time: none is lost.
+_PLACES = (
+    "SELECT 'places of open jobs of crawl ' || c.uid, c.open,"
+    " (SELECT coalesce(sum(l.tail - l.head), 0) FROM queue q JOIN lane l ON l.queue = q.id WHERE q.crawl = c.id)"
+    " + (SELECT count(*) FROM lease WHERE crawl = c.id) + (SELECT count(*) FROM retry WHERE crawl = c.id)"
+    " FROM crawl c WHERE c.status = 0 ORDER BY c.id DESC LIMIT 1000"
+)
 _CRAWL_CHECKS = (
     "SELECT 'open jobs of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.alias_of IS NULL)"
     " - (SELECT count(*) FROM ended e JOIN url u ON u.id = e.job WHERE u.crawl = c.id), c.open FROM crawl c WHERE c.id = ?1",
@@ -46,9 +53,10 @@ _CRAWL_CHECKS = (
 )  # fmt: skip
 
 
-def audit(connection: Connection, *, crawls: int = 1_000) -> list[AuditFinding]:
+def audit(connection: Connection, *, crawls: int) -> list[AuditFinding]:
     """Every gate, and the newest `crawls` crawls."""
     findings = [AuditFinding(*row) for check in _CHECKS for row in connection.execute(check)]
+    findings += [AuditFinding(*row) for row in connection.execute(_PLACES) if row[1] != row[2]]
     for (crawl,) in list(connection.execute("SELECT id FROM crawl ORDER BY id DESC LIMIT ?", (crawls,))):
         for check in _CRAWL_CHECKS:
             findings += [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
-from perseid.model.job import JobKind
+from perseid.model.job import CLASS_WEIGHT, JobKind
 from perseid.model.verdict import FailureCode
 from perseid.ports.store import Lease
 from perseid.store.sqlite import gates
@@ -44,8 +44,10 @@ def claim(
         queues = tx.all(query, (tx.now,))
         if not queues:
             break
-        share = -(-(want - len(leases)) // len(queues))
+        left = want - len(leases)
+        weights = sum(CLASS_WEIGHT[JobKind(kind)] for _q, _c, kind, *_rest in queues)
         for queue, crawl, kind, team, room, gap, turn in queues:
+            share = -(-left * CLASS_WEIGHT[JobKind(kind)] // weights)
             most = min(share, want - len(leases), room, 1 if gap else share)
             most = min(most, _team_room(tx, team))
             if most <= 0:
@@ -143,14 +145,14 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
     lane, queue, host, team, crawl = place
     rows = tx.all(
         "SELECT u.id, u.key, u.kind, u.url, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops, u.seq,"
-        " h.name, h.gap FROM lane l JOIN url u ON u.lane = l.id AND u.seq > l.head JOIN host h ON h.id = l.host"
+        " h.name, h.gap, h.interval, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq > l.head JOIN host h ON h.id = l.host"
         " WHERE l.id = ? ORDER BY u.seq LIMIT ?",
         (lane, count + 1),
     )
     taken, following = rows[:count], rows[count:]
     expires_at = tx.now + lease_us
     leases: list[Lease] = []
-    for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap in taken:
+    for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap, interval, backoffs in taken:
         leases.append(
             Lease(
                 job=JobId(job),
@@ -168,6 +170,8 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
                 payload=payload,
                 hops=hops,
                 expires_at=expires_at,
+                throttled=interval > 0,
+                strained=backoffs > 0,
             )
         )
     tx.executemany(

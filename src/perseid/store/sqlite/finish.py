@@ -53,7 +53,6 @@ def _finish(
     crawl.dirty = True
     if item.note is not None:
         crawl.note = item.note
-    crawl.sitemap_files += item.sitemap_files
     if isinstance(item.end, Again):
         _again(tx, crawl, job, item.end)
         return True
@@ -87,12 +86,13 @@ def _gather_links(
         denied.setdefault(crawl.id, []).extend((refusal, job) for refusal in item.denied)
     if not item.urls:
         return
-    from_page = item.lease.kind is JobKind.PAGE
+    from_page = item.lease.kind is not JobKind.SITEMAP
     if item.cut and crawl.max_depth is not None and depth + 1 > crawl.max_depth:
         keep_cut(tx, crawl, job, item.urls)
         return
     found.setdefault(crawl.id, []).extend(
-        Found(url, job, depth + 1 if from_page and url.kind is JobKind.PAGE else url.depth) for url in item.urls
+        Found(url, job, depth + 1 if from_page and url.kind is JobKind.PAGE and not url.sitemap else url.depth)
+        for url in item.urls
     )
 
 
@@ -112,14 +112,15 @@ def _try_variant(tx: Tx, crawl: CrawlRow, item: Finished) -> bool:
     if not (crawl.keep_variants and isinstance(item.end, Failed) and item.end.code in _GONE):
         return False
     key, job = item.lease.key, item.lease.job
-    row = tx.one(
-        "SELECT url, host FROM variant WHERE crawl = ? AND key = ? AND url <> ? LIMIT 1",
-        (crawl.id, key, item.lease.url),
+    tx.execute(
+        "INSERT INTO variant (crawl, key, url, host, tried) VALUES (?, ?, ?, ?, 1)"
+        " ON CONFLICT (crawl, key, url) DO UPDATE SET tried = 1",
+        (crawl.id, key, item.lease.url, item.lease.host),
     )
+    row = tx.one("SELECT url, host FROM variant WHERE crawl = ? AND key = ? AND tried = 0 LIMIT 1", (crawl.id, key))
     if row is None:
         return False
     url, host = row
-    tx.execute("DELETE FROM variant WHERE crawl = ? AND key = ? AND url = ?", (crawl.id, key, url))
     tx.execute("UPDATE url SET url = ?, hops = x'', attempts = 0 WHERE id = ?", (url, job))
     gates.requeue(tx, job, host=gates.host_ids(tx, (host,))[host])
     return True
@@ -166,6 +167,10 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
             if end.document is not None:
                 seq = _store(tx, crawl, job, end.document, EndState.FAILED)
         case Refused():
+            if end.uncount and flags & COUNTED:
+                flags &= ~COUNTED
+                crawl.discovered -= 1
+                tx.execute("UPDATE url SET flags = ? WHERE id = ?", (flags, job))
             state, code, message = EndState.DENIED, end.denial.reason.value, end.denial.message
         case Again():
             raise AssertionError("a job that is to run again has not ended")
@@ -245,7 +250,12 @@ def fail_jobs(
         count_end(crawl, EndState.FAILED, counted=bool(flags & COUNTED))
 
 
-def poisoned(item: Finished, message: str) -> Finished:
-    """The same end of a lease with nothing in it that could upset the database again."""
+def poisoned(item: Finished, message: str) -> Finished | None:
+    """The same end of a lease with less in it that could upset the database; None when nothing is left to drop.
+
+    What was learnt about hosts is kept as long as it can be: a pause must hold though its page is lost.
+    """
     end: End = Failed(code=FailureCode.STORE_ERROR.value, message=message)
-    return Finished(lease=item.lease, end=end)
+    if isinstance(item.end, Failed) and item.end.code == end.code:
+        return Finished(lease=item.lease, end=end) if item.hosts else None
+    return Finished(lease=item.lease, end=end, hosts=item.hosts)

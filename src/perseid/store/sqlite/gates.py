@@ -194,8 +194,8 @@ def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:
     assert row is not None
     backoffs, since, last, open_at = row
     longest = tx.defaults.max_backoff_us
-    asked = None if note.retry_after_us is None else min(note.retry_after_us, longest)
-    if backoffs and started_at < last:
+    asked = min(note.retry_after_us, longest) if note.retry_after_us and note.retry_after_us > 0 else None
+    if backoffs and started_at <= last:
         # Sent before the last back-off began: the same refusal once more, not a further one.
         if asked is not None and tx.now + asked > open_at:
             tx.execute("UPDATE host SET open_at = ? WHERE id = ?", (tx.now + asked, host))
@@ -218,10 +218,11 @@ def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:
 
 
 def trust_again(tx: Tx, hosts: Iterable[int]) -> None:
-    """A new crawl names these hosts: what was given up before gets a fresh start."""
+    """A new crawl names these hosts: what was given up, or backed off from long ago, gets a fresh start."""
     tx.executemany(
-        "UPDATE host SET gave_up_at = 0, backoffs = 0, backoff_since = 0 WHERE id = ? AND gave_up_at > 0",
-        [(host,) for host in hosts],
+        "UPDATE host SET gave_up_at = 0, backoffs = 0, backoff_since = 0"
+        " WHERE id = ? AND (gave_up_at > 0 OR (backoffs > 0 AND open_at <= ?))",
+        [(host, tx.now) for host in hosts],
     )
 
 

@@ -12,7 +12,7 @@ from perseid.ports.store import Lease, NewCrawl, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit, refuse
 from perseid.store.sqlite.finish import fail_jobs, fail_waiting
-from perseid.store.sqlite.tx import SCRAPING, UNLIMITED, Tx
+from perseid.store.sqlite.tx import SCRAPING, UNLIMITED, Tx, clean
 
 MAX_STALLS = 9
 
@@ -22,10 +22,10 @@ def start(tx: Tx, new: NewCrawl) -> CrawlId:
     deadline = None if new.deadline_us is None else tx.now + new.deadline_us
     row = tx.one(
         "INSERT INTO crawl (uid, team, kind, url, key_seed, max_pages, max_depth, keep_variants, max_denied,"
-        " created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        " max_sitemaps, created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
-            new.uid, new.team, new.kind.value, new.url, new.key_seed, new.limit, new.max_discovery_depth,
-            int(new.keep_variants), new.max_denied, tx.now, new.ttl_us, deadline, new.options,
+            new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
+            int(new.keep_variants), new.max_denied, new.max_sitemap_files, tx.now, new.ttl_us, deadline, new.options,
         ),
     )  # fmt: skip
     assert row is not None
@@ -37,10 +37,16 @@ def start(tx: Tx, new: NewCrawl) -> CrawlId:
         "INSERT INTO queue (crawl, class, team, max_active, gap, turn) VALUES (?, ?, ?, ?, ?, ?)",
         (crawl.id, int(JobKind.PAGE), crawl.team, most, new.delay_us, tx.turn),
     )
-    gates.trust_again(tx, gates.host_ids(tx, (url.host for url in new.first)).values())
-    admit(tx, crawl, [Found(url, None, url.depth) for url in new.first])
+    gates.trust_again(tx, gates.host_ids(tx, (clean(url.host) for url in new.first)).values())
+    admit(tx, crawl, [Found(_cleaned(url), None, url.depth) for url in new.first])
     crawl.dirty = True
     return CrawlId(crawl.id)
+
+
+def _cleaned(url: NewUrl) -> NewUrl:
+    if url.url.isascii() and url.host.isascii():
+        return url
+    return url._replace(url=clean(url.url), host=clean(url.host))
 
 
 def add(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl], parent: Lease | None, denied: Sequence[Denied]) -> int:
@@ -52,7 +58,7 @@ def add(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl], parent: Lease | None,
         job = parent.job
         if tx.one("SELECT 1 FROM lease WHERE job = ? AND lock = ?", (job, parent.lock)) is None:
             return 0
-    admitted = admit(tx, crawl, [Found(url, job, url.depth) for url in urls])
+    admitted = admit(tx, crawl, [Found(_cleaned(url), job, url.depth) for url in urls])
     refuse(tx, crawl, [(refusal, job) for refusal in denied])
     return admitted
 
@@ -62,7 +68,7 @@ def end(tx: Tx, crawl_id: CrawlId, status: CrawlStatus, error: str | None) -> bo
     if crawl is None or not crawl.running:
         return False
     tx.end(crawl, status)
-    tx.execute("UPDATE crawl SET error = ? WHERE id = ?", (error, crawl.id))
+    tx.execute("UPDATE crawl SET error = ? WHERE id = ?", (None if error is None else clean(error), crawl.id))
     return True
 
 

@@ -103,6 +103,12 @@ class SqliteReader:
             raise NotFound(f"no crawl {uid} in {self.path}")
         return _crawl(rows[0])
 
+    async def crawl_by_id(self, crawl: CrawlId) -> Crawl:
+        rows = await self._all(f"{_CRAWL} WHERE id = ?", (crawl,))
+        if not rows:
+            raise NotFound(f"no crawl number {crawl} in {self.path}")
+        return _crawl(rows[0])
+
     async def crawls(self, *, before: int | None = None, limit: int = 100) -> list[Crawl]:
         rows = await self._all(
             f"{_CRAWL} WHERE ?1 IS NULL OR created_at < ?1 ORDER BY created_at DESC, id DESC LIMIT ?2",
@@ -153,6 +159,14 @@ class SqliteReader:
             await self._all("SELECT reason, n FROM denied_count WHERE crawl = ? AND n > 0 ORDER BY n DESC", (crawl,))
         )
 
+    async def sitemap_coverage(self, crawl: CrawlId) -> tuple[int, int]:
+        ((named, crawled),) = await self._all(
+            "SELECT count(*), coalesce(sum(e.state IN (0, 2)), 0) FROM url u LEFT JOIN ended e ON e.job = u.id"
+            " WHERE u.crawl = ? AND u.flags & 2",
+            (crawl,),
+        )
+        return named, crawled
+
     async def jobs(
         self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100
     ) -> list[JobView]:
@@ -168,7 +182,7 @@ class SqliteReader:
 
     async def progress(self, crawl: CrawlId) -> Progress:
         (counts,) = await self._all(
-            "SELECT (SELECT open FROM crawl WHERE id = ?1), (SELECT coalesce(sum(active), 0) FROM queue WHERE crawl = ?1),"
+            "SELECT (SELECT open FROM crawl WHERE id = ?1 AND status = 0), (SELECT coalesce(sum(active), 0) FROM queue WHERE crawl = ?1),"
             " (SELECT count(*) FROM retry WHERE crawl = ?1)",
             (crawl,),
         )

@@ -34,7 +34,7 @@ from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.reader import SqliteReader
-from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx
+from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
 T = TypeVar("T")
 _TRUNCATE_WAL_BYTES = 64 * 1024 * 1024
@@ -170,11 +170,9 @@ class SqliteStore(SqliteReader):
         if not finished:
             raise StoreError(f"the store could not claim work: {error!r}") from error
         if len(finished) == 1:
-            only = poisoned(
-                finished[0],
-                f"the page could not be stored: {error!r}"[:500].encode("ascii", "replace").decode(),
-            )
-            if finished[0] == only:
+            text = f"the page could not be stored: {error!r}"[:500].encode("ascii", "replace").decode()
+            only = poisoned(finished[0], text)
+            if only is None:
                 raise StoreError(f"the store could not record a failure: {error!r}") from error
             return await self.step(worker, [only], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
         middle = len(finished) // 2
@@ -226,7 +224,8 @@ class SqliteStore(SqliteReader):
 
     async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
         gone: list[CrawlId] = []
-        await self.sweep()
+        while await self.sweep():
+            pass
         for number in await self._write(lambda tx: lifecycle.prunable(tx, ended_before_us, crawl)):
             chunk = partial(lifecycle.prune_chunk, crawl=number, chunk=5_000)
             while not await self._write(chunk):
@@ -236,8 +235,8 @@ class SqliteStore(SqliteReader):
             gone.append(CrawlId(number))
         return gone
 
-    async def audit(self) -> list[AuditFinding]:
-        return await self._write(lambda _tx: audit(self._writer))
+    async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
+        return await self._write(lambda _tx: audit(self._writer, crawls=crawls))
 
     async def checkpoint(self) -> None:
         """Move the log into the database; shorten the log file once it has grown large."""
@@ -254,14 +253,15 @@ class SqliteStore(SqliteReader):
         await self._run(run)
 
     async def get_robots(self, origin: str) -> tuple[int, int, bytes] | None:
-        rows = await self._all("SELECT fetched_at, status, body FROM robots WHERE origin = ?", (origin,))
+        statement = "SELECT fetched_at, status, body FROM robots WHERE origin = ?"
+        rows = await self._all(statement, (clean(origin),))
         return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
 
     async def put_robots(self, origin: str, status: int, body: bytes) -> None:
         await self._write(
             lambda tx: tx.execute(
                 "INSERT OR REPLACE INTO robots (origin, fetched_at, status, body) VALUES (?, ?, ?, ?)",
-                (origin, tx.now, status, body),
+                (clean(origin), tx.now, status, body),
             )
         )
 
@@ -269,7 +269,7 @@ class SqliteStore(SqliteReader):
         most = UNLIMITED if max_concurrency is None else max_concurrency
         await self._write(
             lambda tx: tx.execute(
-                "UPDATE queue SET max_active = ? WHERE crawl = ? AND class = ?",
+                "UPDATE queue SET max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE crawl = ? AND class = ?",
                 (most, crawl, int(JobKind.PAGE)),
             )
         )

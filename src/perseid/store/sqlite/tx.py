@@ -32,6 +32,7 @@ class CrawlRow:
     max_depth: int | None
     keep_variants: int
     max_denied: int
+    max_sitemaps: int
     open: int
     discovered: int
     done: int
@@ -189,3 +190,10 @@ class Tx:
             self.seen.add(crawl, keys)
         for crawl, keys in self.new_refused.items():
             self.refused.add(crawl, keys)
+
+
+def clean(text: str) -> str:
+    """Text a database takes: lone surrogates become U+FFFD, U+0000 goes."""
+    if text.isascii():
+        return text.replace("\0", "") if "\0" in text else text
+    return text.encode("utf-8", "replace").decode().replace("\0", "")

@@ -31,6 +31,7 @@ CREATE TABLE crawl (
   max_depth      INTEGER,                  -- discovery depth
   keep_variants  INTEGER NOT NULL,
   max_denied     INTEGER NOT NULL,
+  max_sitemaps   INTEGER NOT NULL,
   open           INTEGER NOT NULL DEFAULT 0,
   discovered     INTEGER NOT NULL DEFAULT 0,
   done           INTEGER NOT NULL DEFAULT 0,
@@ -136,6 +137,7 @@ CREATE TABLE variant (
   key   INTEGER NOT NULL,
   url   TEXT    NOT NULL,
   host  TEXT    NOT NULL,
+  tried INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (crawl, key, url)
 ) WITHOUT ROWID;
 

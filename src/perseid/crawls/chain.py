@@ -1,0 +1,251 @@
+"""One lease's way to an answer: robots, request, redirects by hand, each hop judged anew.
+
+A hop onto another host, or any further request to a host that takes one at a time, does not happen under
+this lease: the job goes back to waiting on that host's lane, with the state of its chain.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+import msgspec
+
+from perseid.crawls import outcome
+from perseid.crawls.context import CrawlContext, Contexts
+from perseid.dom import url as urls
+from perseid.links.host import politeness_host
+from perseid.links.robots import Robots
+from perseid.model.crawl import CrawlKind
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denial, DenialReason, FailureCode
+from perseid.ports.clock import Clock
+from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, RobotsSource
+from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's bounds on fetching, as far as a job must know them."""
+
+    max_html_bytes: int = 10 * 1024 * 1024
+    max_document_bytes: int = 50 * 1024 * 1024
+    max_redirects: int = 10
+    max_crawl_delay_s: float = 60.0
+    proxy: str | None = None
+    """For requests that name none themselves."""
+    allow_named_host: bool = False
+    """The caller is a person at this machine: the host they name may be a private one."""
+
+
+class Hops(msgspec.Struct, array_like=True):
+    """State of a redirect chain between two leases."""
+
+    url: str
+    seen: list[str] = []
+    chain: bytes = b""
+
+
+class Arrival(NamedTuple):
+    """The chain's end: an answer that is no redirect, with the context it is to be read in."""
+
+    response: Response
+    context: CrawlContext
+
+
+class Chain:
+    """Follows one lease; `notes` is what was learnt about hosts on the way."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        context: CrawlContext,
+        *,
+        fetcher: Fetcher,
+        robots: RobotsSource,
+        contexts: Contexts,
+        policy: FetchPolicy,
+        clock: Clock,
+    ) -> None:
+        self.lease = lease
+        self.context = context
+        self.notes: list[HostNote] = []
+        self.hops = msgspec.msgpack.decode(lease.hops, type=Hops) if lease.hops else Hops(lease.url)
+        self._fetcher = fetcher
+        self._robots = robots
+        self._contexts = contexts
+        self._policy = policy
+        self._clock = clock
+        self._gap_us = lease.gap_us
+        self._requested_at: float | None = None
+
+    @property
+    def redirected(self) -> bool:
+        return bool(self.hops.seen)
+
+    async def follow(self) -> Arrival | End:
+        """Go on until there is an answer, or a reason to stop here."""
+        while True:
+            refusal = await self._obey_robots()
+            if refusal is not None:
+                return refusal
+            answer = await self._request()
+            if isinstance(answer, FetchFailure):
+                return self._failed(answer)
+            self._learn(answer)
+            if answer.status in _REDIRECTS and (location := answer.header("location")) is not None:
+                stop = await self._redirect(answer, location)
+                if stop is not None:
+                    return stop
+                continue
+            if answer.status >= 400:
+                result = outcome.of_status(
+                    self.lease,
+                    answer,
+                    host=self.lease.host,
+                    max_attempts=self.context.options.scrape.max_attempts,
+                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+                )
+                if result is not None:
+                    return self._noted(result)
+            return Arrival(answer, self.context)
+
+    async def _obey_robots(self) -> End | None:
+        """Sitemaps are exempt; a site that asks for a pause between requests gets it before the next one."""
+        if not self.context.obey_robots or self.lease.kind is JobKind.SITEMAP:
+            return None
+        url = self.hops.url
+        origin = urls.origin(url) or ""
+        rules = await self._robots.cached(origin)
+        if rules is None:
+            self._requested_at = self._clock.monotonic_s()
+            rules = await self._robots.fetch(origin, request=self._fetch_request(url))
+            self._take_delay(rules)
+            if self._gap_us > 0:
+                self._note_request()
+                return self._wait()
+        if self.lease.kind is JobKind.KICKOFF:
+            self.context = await self._contexts.rebase(self.context, url)
+            self._take_delay(rules)
+        verdict = rules.allows(url)
+        if verdict.allowed:
+            return None
+        return Refused(denial=Denial(DenialReason.ROBOTS_TXT, verdict.rule, url))
+
+    def _take_delay(self, rules: Robots) -> None:
+        delay_s = min(rules.crawl_delay_s or 0.0, self._policy.max_crawl_delay_s)
+        gap_us = int(delay_s * 1_000_000)
+        if gap_us != self._gap_us:
+            self._gap_us = gap_us
+            self.notes.append(HostNote(host=self.lease.host, gap_us=gap_us))
+
+    def _fetch_request(self, url: str) -> FetchRequest:
+        options = self.context.options.scrape
+        headers = list(options.headers)
+        parsed = urls.parse(url)
+        if options.cookies and parsed is not None and parsed.host == self.context.start_host:
+            headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
+        return FetchRequest(
+            url=url,
+            headers=tuple(headers),
+            user_agent=options.user_agent,
+            proxy=options.proxy or self._policy.proxy,
+            timeout_s=options.timeout_s,
+            max_html_bytes=self._policy.max_html_bytes,
+            max_document_bytes=self._policy.max_document_bytes,
+            chain=self.hops.chain,
+            named_host=self._named_host(),
+        )
+
+    def _named_host(self) -> str | None:
+        if not self._policy.allow_named_host:
+            return None
+        if self.context.crawl.kind is CrawlKind.BATCH:
+            named = urls.parse(self.lease.url)
+            return named.host if named else None
+        named = urls.parse(self.context.crawl.url)
+        return named.host if named else None
+
+    async def _request(self) -> Response | FetchFailure:
+        self._requested_at = self._clock.monotonic_s()
+        return await self._fetcher.fetch(self._fetch_request(self.hops.url))
+
+    def _learn(self, answer: Response) -> None:
+        host = self.lease.host
+        if self.lease.throttled and answer.private and host not in self.context.private_hosts:
+            self.context.private_hosts.add(host)
+            self.notes.append(HostNote(host=host, private=True))
+        if self.lease.strained and answer.status not in (429, 503):
+            self.notes.append(HostNote(host=host, answered=True))
+        self._note_request()
+
+    def _note_request(self) -> None:
+        if self._gap_us > 0 and self._requested_at is not None:
+            age_us = int((self._clock.monotonic_s() - self._requested_at) * 1_000_000)
+            self.notes.append(HostNote(host=self.lease.host, request_age_us=age_us))
+
+    def _failed(self, failure: FetchFailure) -> End:
+        self._note_request()
+        return self._noted(
+            outcome.of_failure(
+                self.lease,
+                failure,
+                host=self.lease.host,
+                max_attempts=self.context.options.scrape.max_attempts,
+                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            )
+        )
+
+    def _noted(self, result: outcome.Outcome) -> End:
+        if result.note is not None:
+            self.notes.append(result.note)
+        if isinstance(result.end, Again):
+            return msgspec.structs.replace(result.end, hops=self._state())
+        return result.end
+
+    async def _redirect(self, answer: Response, location: str) -> End | None:
+        """Take the next hop, or say why not."""
+        hops = self.hops
+        target = urls.join(location, hops.url)
+        if target is None:
+            message = f"redirects to {location[:200]!r}, which is not a URL"
+            return Failed(code=FailureCode.BAD_RESPONSE.value, message=message, status=answer.status)
+        bare = target.partition("#")[0]
+        # The same URL once more is fair when a cookie was set on the way; twice is a loop.
+        if bare in hops.seen or (bare == hops.url and answer.chain == hops.chain):
+            message = f"redirects in a circle over {bare}"
+            return Failed(code=FailureCode.REDIRECT_LOOP.value, message=message, status=answer.status)
+        if len(hops.seen) >= self._policy.max_redirects:
+            message = f"more than {self._policy.max_redirects} redirects, the last to {bare}"
+            return Failed(code=FailureCode.TOO_MANY_REDIRECTS.value, message=message, status=answer.status)
+        denial = self._judge(bare)
+        if denial is not None:
+            return Refused(denial=denial)
+        self.hops = Hops(bare, [*hops.seen, hops.url], answer.chain)
+        host = politeness_host(bare)
+        if host != self.lease.host:
+            return Again(host=host, hops=self._state())
+        return self._wait() if self._gap_us > 0 else None
+
+    def _judge(self, target: str) -> Denial | None:
+        scope = self.context.scope
+        if self.lease.kind is JobKind.SITEMAP or scope is None:
+            return None
+        denial = scope.judge_url(target)
+        if denial is None:
+            return None
+        if self.lease.kind is JobKind.KICKOFF and denial.reason not in (
+            DenialReason.NON_WEB_PROTOCOL,
+            DenialReason.BLOCKED_HOST,
+            DenialReason.URL_PARSE_ERROR,
+        ):
+            return None
+        return denial
+
+    def _wait(self) -> Again:
+        return Again(hops=self._state())
+
+    def _state(self) -> bytes:
+        hops = self.hops
+        return msgspec.msgpack.encode(hops) if hops.seen or hops.chain or hops.url != self.lease.url else b""

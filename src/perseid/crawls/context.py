@@ -1,0 +1,117 @@
+"""What a worker process knows of a crawl while it works on it: options, scope, robots; compiled once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from perseid.dom import url as urls
+from perseid.links.key import normalize, url_key
+from perseid.links.robots import Robots
+from perseid.links.scope import Scope
+from perseid.model.crawl import Crawl, CrawlKind
+from perseid.model.ids import CrawlId
+from perseid.model.options import CrawlOptions
+from perseid.ports.fetch import RobotsSource
+from perseid.ports.inspect import Inspect
+
+_KEPT = 256
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the kickoff found out; stored with the crawl, read by every worker and by the summary."""
+
+    start: str = ""
+    """Final URL of the start page where it was redirected."""
+    robots: str = ""
+    """Why robots.txt keeps us out, where it does."""
+    sitemaps: list[str] = []
+    """The sitemap addresses tried."""
+    crawl_delay_s: float | None = None
+    warnings: list[str] = []
+
+
+@dataclass(slots=True)
+class CrawlContext:
+    """Compiled state of one crawl. `scope` is None for a batch, which follows no links."""
+
+    crawl: Crawl
+    options: CrawlOptions
+    note: Note
+    scope: Scope | None
+    start_url: str
+    start_host: str
+    obey_robots: bool
+    private_hosts: set[str] = field(default_factory=set)
+
+    def key(self, url: str) -> int:
+        return self.scope.key(url) if self.scope else url_key(normalize(url), self.crawl.key_seed)
+
+    def sitemap_key(self, url: str) -> int:
+        """A sitemap file may be a page as well (a feed, say): it has a key of its own."""
+        return url_key(f"sitemap:{normalize(url)}", self.crawl.key_seed)
+
+
+def compile_context(
+    crawl: Crawl, *, robots: Robots | None, blocked_hosts: Sequence[str], start: str | None = None
+) -> CrawlContext:
+    """`robots` are those of the start page's origin, so that forbidden links are refused where they are found."""
+    options = msgspec.json.decode(crawl.options, type=CrawlOptions)
+    note = msgspec.json.decode(crawl.note, type=Note) if crawl.note else Note()
+    is_batch = crawl.kind is CrawlKind.BATCH
+    obey = options.scrape.obey_robots if options.scrape.obey_robots is not None else not is_batch
+    start_url = start or note.start or urls.serialize(crawl.url) or crawl.url
+    parsed = urls.parse(start_url)
+    scope = None
+    if not is_batch:
+        own = {parsed.origin: robots} if parsed and robots is not None and obey else {}
+        scope = Scope(
+            options.scope,
+            start_url,
+            key_seed=crawl.key_seed,
+            blocked_hosts=blocked_hosts,
+            robots=own,
+            limit=options.limit,
+            year=1970 + crawl.created_at // 31_556_952_000_000,
+        )
+    return CrawlContext(crawl, options, note, scope, start_url, parsed.host if parsed else "", obey)
+
+
+class Contexts:
+    """The contexts in use, the least recently used forgotten."""
+
+    def __init__(self, inspect: Inspect, robots: RobotsSource, blocked_hosts: Callable[[], Sequence[str]]) -> None:
+        self._inspect = inspect
+        self._robots = robots
+        self._blocked_hosts = blocked_hosts
+        self._known: OrderedDict[CrawlId, CrawlContext] = OrderedDict()
+
+    async def get(self, crawl_id: CrawlId) -> CrawlContext:
+        """Raises `NotFound` when the crawl was pruned meanwhile."""
+        context = self._known.get(crawl_id)
+        if context is None:
+            context = await self._compile(crawl_id)
+            self._known[crawl_id] = context
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(crawl_id)
+        return context
+
+    async def rebase(self, context: CrawlContext, start: str) -> CrawlContext:
+        """The start page was redirected: scope and robots are those of where it really is."""
+        robots = await self._robots.cached(urls.origin(start) or "")
+        return compile_context(context.crawl, robots=robots, blocked_hosts=self._blocked_hosts(), start=start)
+
+    def forget(self, crawl_id: CrawlId) -> None:
+        self._known.pop(crawl_id, None)
+
+    async def _compile(self, crawl_id: CrawlId) -> CrawlContext:
+        crawl = await self._inspect.crawl_by_id(crawl_id)
+        start = (msgspec.json.decode(crawl.note, type=Note).start if crawl.note else "") or crawl.url
+        origin = urls.origin(start)
+        robots = await self._robots.cached(origin) if origin else None
+        return compile_context(crawl, robots=robots, blocked_hosts=self._blocked_hosts())

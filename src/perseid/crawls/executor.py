@@ -1,0 +1,96 @@
+"""The one executor: a lease in, what it brought home out. Never raises for anything a site or a page does."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from perseid.crawls.chain import Chain, FetchPolicy
+from perseid.crawls.context import Contexts
+from perseid.crawls.outcome import retry_delay_us
+from perseid.crawls.page import PageJob, internal_failure
+from perseid.crawls.sitemap import SitemapJob
+from perseid.errors import NotFound, StoreError
+from perseid.model.job import JobKind
+from perseid.model.verdict import FailureCode
+from perseid.ports.clock import Clock
+from perseid.ports.fetch import Fetcher, RobotsSource
+from perseid.ports.store import Again, End, Failed, Finished, Lease
+from perseid.ports.telemetry import Telemetry
+
+_STORE_PAUSE_US = 5_000_000
+
+
+class Executor:
+    """Runs leases of every kind under a deadline that is shorter than the lease."""
+
+    def __init__(
+        self,
+        *,
+        fetcher: Fetcher,
+        robots: RobotsSource,
+        contexts: Contexts,
+        policy: FetchPolicy,
+        pages: PageJob,
+        sitemaps: SitemapJob,
+        clock: Clock,
+        telemetry: Telemetry,
+        deadline_s: float,
+    ) -> None:
+        self._fetcher = fetcher
+        self._robots = robots
+        self._contexts = contexts
+        self._policy = policy
+        self._pages = pages
+        self._sitemaps = sitemaps
+        self._clock = clock
+        self._telemetry = telemetry
+        self._deadline_s = deadline_s
+
+    async def run(self, lease: Lease) -> Finished:
+        started = self._clock.monotonic_s()
+        finished = await self._run(lease)
+        self._telemetry.job_finished(finished, seconds=self._clock.monotonic_s() - started)
+        return finished
+
+    async def _run(self, lease: Lease) -> Finished:
+        try:
+            context = await self._contexts.get(lease.crawl)
+        except NotFound:
+            # Pruned while it waited here; the step will drop whatever comes back.
+            return Finished(lease=lease, end=Again())
+        chain = Chain(
+            lease,
+            context,
+            fetcher=self._fetcher,
+            robots=self._robots,
+            contexts=self._contexts,
+            policy=self._policy,
+            clock=self._clock,
+        )
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                if lease.kind is JobKind.SITEMAP:
+                    return await self._sitemaps.run(lease, chain)
+                finished = await self._pages.run(lease, chain)
+        except TimeoutError:
+            most = context.options.scrape.max_attempts
+            return Finished(lease=lease, end=_overdue(lease, most, self._deadline_s), hosts=tuple(chain.notes))
+        except StoreError as error:
+            # Our own disk or database is in trouble: the page is not to blame, and nothing is written.
+            return Finished(lease=lease, end=Again(delay_us=_STORE_PAUSE_US, code=error.code, message=str(error)))
+        except Exception as error:  # noqa: BLE001 - a bug of ours must cost one page, not the crawl
+            self._telemetry.internal_error(lease, error)
+            return internal_failure(lease, error)
+        if lease.kind is JobKind.KICKOFF:
+            # Scope and robots of the final start page hold from here on.
+            self._contexts.forget(lease.crawl)
+        return finished
+
+
+def _overdue(lease: Lease, max_attempts: int, deadline_s: float) -> End:
+    message = f"the job did not end within {deadline_s:g} s"
+    if lease.attempts + 1 >= max_attempts:
+        return Failed(code=FailureCode.TIMEOUT.value, message=message)
+    delay_us = retry_delay_us(lease.attempts, random.random())  # noqa: S311 - spreads retries, guards nothing
+    return Again(delay_us=delay_us, attempted=True, code=FailureCode.TIMEOUT.value, message=message)

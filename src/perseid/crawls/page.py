@@ -1,0 +1,153 @@
+"""The page job, and the kickoff, which is the page job of the start page: fetch, read, judge the links."""
+
+from __future__ import annotations
+
+import msgspec
+
+from perseid.content.pipeline import Built, Page, build
+from perseid.content.pipeline import Failed as NoDocument
+from perseid.crawls.chain import Arrival, Chain
+from perseid.crawls.context import CrawlContext, Note
+from perseid.crawls.convert import Converter
+from perseid.crawls.pack import pack
+from perseid.dom import url as urls
+from perseid.links.host import politeness_host
+from perseid.links.robots import Robots
+from perseid.links.sitemap.candidate import candidates
+from perseid.model.document import Document
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denial, DenialReason, FailureCode, Judged
+from perseid.ports.blob import Blobs
+from perseid.ports.clock import Clock
+from perseid.ports.fetch import Response, RobotsSource
+from perseid.ports.store import Again, Done, End, Failed, Finished, Lease, NewUrl, Refused, StoredDocument
+
+_NO_LINKS = Judged([], [], False)
+_OWN_RULES = frozenset({DenialReason.INCLUDE_PATTERN, DenialReason.EXCLUDE_PATTERN, DenialReason.DEPTH_LIMIT})
+
+
+class PageJob:
+    """Runs page and kickoff leases; one instance serves a worker."""
+
+    def __init__(
+        self, *, converter: Converter, blobs: Blobs, robots: RobotsSource, clock: Clock, blob_bytes: int
+    ) -> None:
+        self._converter = converter
+        self._blobs = blobs
+        self._robots = robots
+        self._clock = clock
+        self._blob_bytes = blob_bytes
+
+    async def run(self, lease: Lease, chain: Chain) -> Finished:
+        arrived = await chain.follow()
+        if not isinstance(arrived, Arrival):
+            return await self._finish(lease, chain, arrived, _NO_LINKS, "")
+        response, context = arrived
+        built = await self._build(lease, response, context)
+        final = response.url if chain.redirected else ""
+        if isinstance(built, NoDocument):
+            end: End = Failed(code=built.code.value, message=built.message, status=response.status)
+            return await self._finish(lease, chain, end, _NO_LINKS, final)
+        if response.status >= 400:
+            end = Failed(
+                code=f"http_{response.status}",
+                message=f"the site answered {response.status}",
+                status=response.status,
+                document=self._store(lease, built.document),
+            )
+            return await self._finish(lease, chain, end, _NO_LINKS, final)
+        judged = self._judge(built, lease, response, context)
+        return await self._finish(lease, chain, self._end(lease, built, context, response.url), judged, final)
+
+    def _end(self, lease: Lease, built: Built, context: CrawlContext, final_url: str) -> End:
+        """Done, unless it is a start page that its own rules refuse: that one only gives its links."""
+        if lease.kind is JobKind.KICKOFF and context.scope is not None:
+            denial = context.scope.judge_url(final_url)
+            if denial is not None and denial.reason in _OWN_RULES:
+                return Refused(denial=denial, uncount=True)
+        return Done(document=self._store(lease, built.document))
+
+    async def _build(self, lease: Lease, response: Response, context: CrawlContext) -> Built | NoDocument:
+        page = Page(
+            url=response.url,
+            source_url=lease.url,
+            status=response.status,
+            headers=response.headers,
+            body=response.body,
+            fetched_at=self._clock.now_us(),
+        )
+        built = build(page, context.options.scrape)
+        if isinstance(built, (Built, NoDocument)):
+            return built
+        return await self._converter.convert(page, built, context.options.scrape)
+
+    def _judge(self, built: Built, lease: Lease, response: Response, context: CrawlContext) -> Judged:
+        if context.scope is None or context.options.sitemap == "only":
+            return _NO_LINKS
+        return context.scope.judge(
+            built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth
+        )
+
+    def _store(self, lease: Lease, document: Document) -> StoredDocument:
+        body = pack(document)
+        blob = None
+        if len(body) > self._blob_bytes:
+            blob = f"{lease.crawl}/{lease.lock}/document"
+            self._blobs.put(blob, body)
+            body = b""
+        return StoredDocument(document.url, document.status, document.title, body, blob)
+
+    async def _finish(self, lease: Lease, chain: Chain, end: End, judged: Judged, final: str) -> Finished:
+        context = chain.context
+        urls_ = [NewUrl(url, key, host) for url, key, host in judged.accepted]
+        note = None
+        if lease.kind is JobKind.KICKOFF and not isinstance(end, Again):
+            note, sitemaps = await self._kick_off(chain, end)
+            urls_ += sitemaps
+        return Finished(
+            lease=lease,
+            end=end,
+            urls=urls_,
+            denied=judged.denied,
+            cut=judged.cut,
+            final_key=context.key(final) if final else None,
+            final_url=final,
+            hosts=tuple(chain.notes),
+            note=note,
+        )
+
+    async def _kick_off(self, chain: Chain, end: End) -> tuple[bytes, list[NewUrl]]:
+        """The start page's host is settled: its sitemaps become jobs, and what was found is noted."""
+        context = chain.context
+        start = chain.hops.url
+        rules = await self._robots.cached(urls.origin(start) or "")
+        tried = [] if context.options.sitemap == "skip" else self._sitemaps(start, rules)
+        sitemaps = [
+            NewUrl(
+                url,
+                context.sitemap_key(url),
+                politeness_host(url),
+                JobKind.SITEMAP,
+                counted=False,
+                payload="listed" if rules is not None and url in rules.sitemaps else "guessed",
+            )
+            for url in tried
+        ]
+        denial: Denial | None = end.denial if isinstance(end, Refused) else None
+        note = Note(
+            start=start if chain.redirected else "",
+            robots=denial.message if denial is not None and denial.reason is DenialReason.ROBOTS_TXT else "",
+            sitemaps=tried,
+            crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
+            warnings=context.scope.warnings if context.scope else [],
+        )
+        return msgspec.json.encode(note), sitemaps
+
+    def _sitemaps(self, start: str, rules: Robots | None) -> list[str]:
+        return candidates(start, rules.sitemaps if rules is not None else ())
+
+
+def internal_failure(lease: Lease, error: BaseException) -> Finished:
+    """A bug of ours must cost one page, not the crawl."""
+    message = f"{type(error).__name__}: {error}"[:500]
+    return Finished(lease=lease, end=Failed(code=FailureCode.INTERNAL.value, message=message))

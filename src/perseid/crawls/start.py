@@ -1,0 +1,118 @@
+"""Beginning a crawl or a batch: validate, snapshot, and say what its first jobs are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from perseid.dom import url as urls
+from perseid.errors import ConfigError, InvalidURL
+from perseid.links.host import politeness_host
+from perseid.links.key import normalize, url_key
+from perseid.links.patterns import Patterns
+from perseid.links.scope import Scope
+from perseid.model.crawl import CrawlKind
+from perseid.model.job import JobKind
+from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
+from perseid.model.verdict import DenialReason
+from perseid.ports.store import NewCrawl, NewUrl
+
+_BARE_HOST = re.compile(r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.I)
+# Rules that judge a page by what it is, not by where it lies: a start page they refuse still gives its links.
+_OWN_RULES = frozenset({DenialReason.INCLUDE_PATTERN, DenialReason.EXCLUDE_PATTERN, DenialReason.DEPTH_LIMIT})
+
+
+def web_url(text: str) -> str:
+    """The absolute http(s) URL a person meant; `example.org/docs` gains https. Raises `InvalidURL`."""
+    cleaned = text.strip()
+    if "://" not in cleaned and _BARE_HOST.match(cleaned):
+        cleaned = f"https://{cleaned}"
+    parsed = urls.parse(cleaned)
+    if parsed is None:
+        raise InvalidURL(f"{text!r} is not a URL; write it whole, like https://example.org/docs/")
+    if not parsed.is_web or not parsed.host:
+        raise InvalidURL(f"{text!r} is not a web address; only http:// and https:// URLs can be crawled")
+    return parsed.href
+
+
+def check_scrape(options: ScrapeOptions) -> None:
+    """Raises `ConfigError` with the value that is wrong and what is allowed."""
+    for name in options.formats:
+        if name not in FORMATS:
+            raise ConfigError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
+    if not options.formats:
+        raise ConfigError(f"no format chosen; choose from {', '.join(FORMATS)}")
+    if options.timeout_s <= 0:
+        raise ConfigError(f"the timeout must be above 0 s, not {options.timeout_s}")
+    if options.max_attempts < 1:
+        raise ConfigError(f"a page needs at least one attempt, not {options.max_attempts}")
+
+
+def check_crawl(options: CrawlOptions) -> None:
+    """Raises `ConfigError`; patterns are compiled here once so that a wrong one is told at once."""
+    check_scrape(options.scrape)
+    scope = options.scope
+    Patterns(scope.include)
+    Patterns(scope.exclude)
+    for name, value, least in (
+        ("limit", options.limit, 1),
+        ("max_concurrency", options.max_concurrency, 1),
+        ("max_depth", scope.max_depth, 0),
+        ("max_discovery_depth", scope.max_discovery_depth, 0),
+        ("max_sitemap_files", options.max_sitemap_files, 0),
+        ("max_denied_rows", options.max_denied_rows, 0),
+    ):
+        if value is not None and value < least:
+            raise ConfigError(f"{name} must be at least {least}, not {value}")
+    for name, seconds in (("delay_s", options.delay_s), ("deadline_s", options.deadline_s)):
+        if seconds is not None and seconds <= 0:
+            raise ConfigError(f"{name} must be above 0, not {seconds}")
+
+
+def new_crawl(url: str, options: CrawlOptions, *, uid: str, key_seed: int, blocked_hosts: Sequence[str] = ()) -> NewCrawl:
+    """A crawl with its one kickoff job, which fetches the start page. Raises `InvalidURL`, `ConfigError`."""
+    check_crawl(options)
+    start = web_url(url)
+    scope = Scope(options.scope, start, key_seed=key_seed, blocked_hosts=blocked_hosts)
+    denial = scope.judge_url(start)
+    counted = denial is None or denial.reason not in _OWN_RULES
+    return NewCrawl(
+        uid=uid,
+        url=start,
+        options=msgspec.json.encode(options),
+        key_seed=key_seed,
+        limit=options.limit,
+        max_discovery_depth=options.scope.max_discovery_depth,
+        keep_variants=options.scope.deduplicate_similar,
+        max_concurrency=options.max_concurrency,
+        delay_us=_us(options.delay_s) or 0,
+        deadline_us=_us(options.deadline_s),
+        max_denied=options.max_denied_rows,
+        max_sitemap_files=options.max_sitemap_files,
+        first=(NewUrl(start, scope.key(start), politeness_host(start), JobKind.KICKOFF, counted=counted),),
+    )
+
+
+def new_batch(urls_: Sequence[str], options: ScrapeOptions, *, uid: str, key_seed: int) -> NewCrawl:
+    """Pages named one by one; the same URL may be asked for twice. Raises `InvalidURL`, `ConfigError`."""
+    check_scrape(options)
+    first = []
+    for text in urls_:
+        url = web_url(text)
+        first.append(NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), JobKind.PAGE))
+    if not first:
+        raise InvalidURL("there is no URL to fetch: the list is empty")
+    return NewCrawl(
+        uid=uid,
+        url=first[0].url,
+        options=msgspec.json.encode(CrawlOptions(scrape=options)),
+        key_seed=key_seed,
+        kind=CrawlKind.BATCH,
+        first=tuple(first),
+    )
+
+
+def _us(seconds: float | None) -> int | None:
+    return None if seconds is None else int(seconds * 1_000_000)

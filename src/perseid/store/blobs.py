@@ -1,0 +1,44 @@
+"""Large bodies as files under one folder: written whole, synced, then renamed into place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from perseid.errors import NotFound, StoreUnavailable
+
+
+class FileBlobs:
+    """`Blobs` on a local folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, path: str, data: bytes) -> None:
+        target = self._folder / path
+        part = target.with_name(target.name + ".part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StoreUnavailable(f"{target} can't be written ({error.strerror}); nothing is lost, the page is kept") from error
+
+    def get(self, path: str) -> bytes:
+        try:
+            return (self._folder / path).read_bytes()
+        except FileNotFoundError:
+            raise NotFound(f"no blob {path} in {self._folder}") from None
+
+    def delete_prefix(self, prefix: str) -> int:
+        folder = self._folder / prefix
+        if not folder.is_dir():
+            return 0
+        count = sum(1 for entry in folder.rglob("*") if entry.is_file())
+        shutil.rmtree(folder, ignore_errors=True)
+        return count

@@ -1,0 +1,23 @@
+"""Show life every few seconds, and learn which crawls ended and whether somebody declared us dead."""
+
+from __future__ import annotations
+
+from perseid.errors import StoreError
+from perseid.ports.store import Store
+from perseid.ports.telemetry import Telemetry
+from perseid.worker.loop import WorkerLoop
+from perseid.worker.stop import Stop
+
+
+async def run(store: Store, loop: WorkerLoop, telemetry: Telemetry, stop: Stop, *, every_s: float) -> None:
+    while not await stop.sleep(every_s):
+        try:
+            ended = await store.beat(loop.worker)
+        except StoreError as error:
+            telemetry.trouble("store.retry", str(error))
+            continue
+        if ended is None:
+            telemetry.trouble("worker.dead", "this worker's beat was missed; its leases are lost to it")
+            await loop.start_over()
+        elif ended:
+            loop.drop(ended)

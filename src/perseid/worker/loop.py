@@ -1,0 +1,264 @@
+"""The worker: claims leases, runs them, commits what they bring home in groups.
+
+One writer talks to the store. While a commit is in flight, finished pages gather into the next one; a worker
+that would starve commits at once, a busy one waits a little so that a commit carries more pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from perseid.crawls.executor import Executor
+from perseid.errors import StoreError
+from perseid.model.ids import CrawlId, JobId, WorkerId
+from perseid.ports.clock import Clock
+from perseid.ports.store import Again, Finished, Lease, StepResult, Store
+from perseid.ports.telemetry import Telemetry
+from perseid.worker.stop import Stop
+
+_MAX_PAUSE_S = 30.0
+
+
+class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How one worker process works; `only` binds it to one crawl."""
+
+    concurrency: int = 16
+    batch_pages: int = 100
+    batch_bytes: int = 4 * 1024 * 1024
+    linger_s: float = 0.02
+    """How long the first finished page of a batch waits for company while there is other work."""
+    idle_s: float = 0.05
+    """First pause when there is nothing to do; doubles up to `poll_s`."""
+    poll_s: float = 2.0
+    grace_s: float = 30.0
+    """How long a graceful stop waits for pages in flight."""
+    lease_s: float = 210.0
+    only: CrawlId | None = None
+
+    @property
+    def capacity(self) -> int:
+        """Leases held at most: those that run, and as many claimed ahead."""
+        return 2 * self.concurrency
+
+
+class WorkerLoop:
+    """Runs until stopped, or until `over` says that there is nothing left to wait for."""
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        options: LoopOptions,
+        *,
+        enroll: Callable[[], Awaitable[WorkerId]],
+        clock: Clock,
+        telemetry: Telemetry,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._options = options
+        self._enroll = enroll
+        self._clock = clock
+        self._telemetry = telemetry
+        self.worker = WorkerId(0)
+        self._ready: deque[Lease] = deque()
+        self._running: dict[JobId, tuple[Lease, asyncio.Task[None]]] = {}
+        self._finished: list[Finished] = []
+        self._waiting_since = 0.0
+        self._claim_at = 0.0
+        self._idle_s = options.idle_s
+        self._wake = asyncio.Event()
+
+    async def run(self, stop: Stop, over: Callable[[], Awaitable[bool]]) -> None:
+        """Work; on the way out everything held is either committed or given back."""
+        self.worker = await self._enroll()
+        asked = asyncio.create_task(self._watch(stop))
+        try:
+            while not stop.asked:
+                if self._step_due():
+                    await self._step(self._want())
+                    self._launch()
+                elif self._idle and await over():
+                    break
+                await self._pause()
+            await self._wind_down(stop)
+        finally:
+            asked.cancel()
+            for _lease, task in self._running.values():
+                task.cancel()
+
+    def nudge(self) -> None:
+        """There is new work: ask for it now."""
+        self._claim_at = 0.0
+        self._idle_s = self._options.idle_s
+        self._wake.set()
+
+    def drop(self, crawls: set[CrawlId]) -> None:
+        """These crawls have ended: give unstarted leases of theirs back (their slots are freed by it)."""
+        dropped = [lease for lease in self._ready if lease.crawl in crawls]
+        if dropped:
+            self._ready = deque(lease for lease in self._ready if lease.crawl not in crawls)
+            self._give_back(dropped)
+
+    async def start_over(self) -> None:
+        """We were declared dead: all our leases are somebody else's by now. Forget them and enrol anew."""
+        self._ready.clear()
+        for _lease, task in self._running.values():
+            task.cancel()
+        self._running.clear()
+        self._finished.clear()
+        self.worker = await self._enroll()
+        self.nudge()
+
+    @property
+    def _idle(self) -> bool:
+        return not (self._running or self._ready or self._finished)
+
+    @property
+    def _starving(self) -> bool:
+        return len(self._ready) <= self._options.concurrency // 4
+
+    def _want(self) -> int:
+        if any(lease.alone for lease in self._ready) or any(lease.alone for lease, _task in self._running.values()):
+            return 0
+        return max(0, self._options.capacity - len(self._ready) - len(self._running))
+
+    def _step_due(self) -> bool:
+        now = self._clock.monotonic_s()
+        if self._finished:
+            return (
+                self._starving
+                or len(self._finished) >= self._options.batch_pages
+                or now - self._waiting_since >= self._options.linger_s
+            )
+        return self._starving and self._want() > 0 and now >= self._claim_at
+
+    async def _pause(self) -> None:
+        """Until something finishes, or the time for the next step has come."""
+        if self._step_due():
+            return
+        now = self._clock.monotonic_s()
+        timeout = self._options.poll_s
+        if self._finished:
+            timeout = self._waiting_since + self._options.linger_s - now
+        elif self._starving and self._want() > 0:
+            timeout = self._claim_at - now
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(max(0.0, min(timeout, self._options.poll_s))):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _step(self, want: int) -> None:
+        """Commit what is finished and claim more. While the store is away, keep all and try again."""
+        batch = self._take_batch()
+        pause_s = 0.5
+        while True:
+            began = self._clock.monotonic_s()
+            try:
+                result = await self._store.step(
+                    self.worker,
+                    batch,
+                    want,
+                    lease_us=int(self._options.lease_s * 1_000_000),
+                    crawl=self._options.only,
+                )
+            except StoreError as error:
+                if not error.retryable:
+                    raise
+                self._telemetry.trouble("store.failed", f"{error}; trying again in {pause_s:g} s")
+                await self._clock.sleep(pause_s)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+                continue
+            break
+        self._telemetry.step(
+            finished=len(batch), claimed=len(result.leases), seconds=self._clock.monotonic_s() - began
+        )
+        self._take_in(result)
+
+    def _take_batch(self) -> list[Finished]:
+        most, size = self._options.batch_pages, 0
+        for count, item in enumerate(self._finished[:most], start=1):
+            document = getattr(item.end, "document", None)
+            size += len(document.body) if document is not None else 0
+            if size >= self._options.batch_bytes:
+                most = count
+                break
+        batch, self._finished = self._finished[:most], self._finished[most:]
+        self._waiting_since = self._clock.monotonic_s()
+        return batch
+
+    def _take_in(self, result: StepResult) -> None:
+        for lease in result.leases:
+            # A host that wants pauses between requests has waited already.
+            if lease.gap_us > 0:
+                self._ready.appendleft(lease)
+            else:
+                self._ready.append(lease)
+        now = self._clock.monotonic_s()
+        if result.leases:
+            self._idle_s = self._options.idle_s
+            self._claim_at = now
+        else:
+            known_s = float("inf") if result.wait_us is None else result.wait_us / 1_000_000
+            self._claim_at = now + min(self._idle_s, known_s + 0.001)
+            self._idle_s = min(2 * self._idle_s, self._options.poll_s)
+
+    def _launch(self) -> None:
+        """Start what may run: up to the concurrency, and a job that took its process down before alone."""
+        while self._ready and len(self._running) < self._options.concurrency:
+            lease = self._ready[0]
+            if lease.alone and self._running:
+                return
+            if any(running.alone for running, _task in self._running.values()):
+                return
+            self._ready.popleft()
+            task = asyncio.create_task(self._run_one(lease))
+            self._running[lease.job] = (lease, task)
+
+    async def _run_one(self, lease: Lease) -> None:
+        finished = await self._executor.run(lease)
+        held = self._running.pop(lease.job, None)
+        if held is None or held[0].lock != lease.lock:
+            return
+        if not self._finished:
+            self._waiting_since = self._clock.monotonic_s()
+        self._finished.append(finished)
+        self._launch()
+        if self._step_due() or len(self._finished) == 1:
+            self._wake.set()
+
+    async def _watch(self, stop: Stop) -> None:
+        await stop.wait()
+        self._wake.set()
+        await stop.wait_now()
+        self._wake.set()
+
+    def _give_back(self, leases: list[Lease]) -> None:
+        self._finished += [Finished(lease=lease, end=Again(hops=lease.hops)) for lease in leases]
+
+    async def _wind_down(self, stop: Stop) -> None:
+        """Give back what has not begun, wait for what has (unless told not to), commit it all."""
+        self._give_back(list(self._ready))
+        self._ready.clear()
+        deadline = self._clock.monotonic_s() + self._options.grace_s
+        while self._running and not stop.urgent and self._clock.monotonic_s() < deadline:
+            if self._finished:
+                await self._step(0)
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(0.25):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+        interrupted = [lease for lease, task in self._running.values() if task.cancel()]
+        self._running.clear()
+        self._give_back(interrupted)
+        while self._finished:
+            await self._step(0)
+        await self._store.reap([self.worker])
