@@ -1,1 +1,1 @@
-"""The command line: a thin skin over the use cases. stdout is data, stderr is talk."""
+"""The command line: thin commands over the runtime. stdout is data, stderr is talk."""

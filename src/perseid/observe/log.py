@@ -153,11 +153,22 @@ def _dump(value: object) -> str:
         return json.dumps(value, default=str)
 
 
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Writes to whatever `sys.stderr` is by then: a progress display may stand in for it."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]  # read only: nobody sets it
+        return sys.stderr
+
+
 def setup(level: str = "warning", style: str = "json", stream: TextIO | None = None) -> logging.Handler:
     """Send what is at least of `level` to `stream` (stderr). Replaces what an earlier call set up."""
     import time  # noqa: PLC0415  only for the formatter's UTC clock
 
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(stream) if stream else _Stderr()
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     if style == "json":
         handler.formatter.converter = time.gmtime  # type: ignore[union-attr]  # set one line above

@@ -1,0 +1,88 @@
+"""`perseid explain`: why is this page here, or why not?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perseid.cli import flags
+from perseid.cli.context import loaded, run
+from perseid.cli.exits import Exit
+from perseid.cli.output import emit, say
+
+if TYPE_CHECKING:
+    from perseid.ports.inspect import Explanation
+
+UNKNOWN = "unknown"
+
+
+def explain(
+    ctx: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page that is, or should be, there.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the crawl. Default: all under ./out."),
+    ] = None,
+    json: flags.Json = False,
+) -> None:
+    """Say why a page is, or is not, in the result.
+
+    With verdict and rule, the links that led to it, and the attempts made.
+
+    Exit code 4 if no crawl has seen the URL.
+    """
+    from perseid.cli.places import known  # noqa: PLC0415  start-up time
+
+    async def ask() -> int:
+        from perseid.runtime import Client  # noqa: PLC0415  start-up time
+
+        settings = loaded(ctx).settings
+        found: list[Explanation] = []
+        places = known(out)
+        for place in places:
+            async with await Client.open(place.state, settings) as client:
+                found += await client.explain(url)
+        seen = [explanation for explanation in found if explanation.state != UNKNOWN]
+        for explanation in seen or found:
+            _print(explanation, json=json)
+        if not found:
+            say(f"perseid: there is no crawl under {out or './out'}; --out names the folder of one")
+        return Exit.OK if seen else Exit.NOT_FOUND
+
+    raise typer.Exit(run(ctx, ask()))
+
+
+def _print(explanation: "Explanation", *, json: bool) -> None:
+    if json:
+        import msgspec  # noqa: PLC0415  start-up time
+
+        emit(msgspec.json.encode(explanation))
+        return
+    for line in lines(explanation):
+        emit(line)
+
+
+def lines(explanation: "Explanation") -> list[str]:
+    """The answer for people."""
+    verdict = explanation.state
+    if explanation.reason:
+        verdict += f" ({explanation.reason})"
+    shown = [explanation.url, f"  verdict   {verdict}"]
+    if explanation.message:
+        shown.append(f"  because   {explanation.message}")
+    if explanation.seen_as and explanation.seen_as != explanation.url:
+        shown.append(f"  seen as   {explanation.seen_as}")
+    if explanation.final_url and explanation.final_url != explanation.url:
+        shown.append(f"  ends at   {explanation.final_url}")
+    if explanation.status is not None:
+        shown.append(f"  status    {explanation.status}")
+    if explanation.depth is not None:
+        shown.append(f"  depth     {explanation.depth} from the start page")
+    if explanation.attempts or explanation.stalls:
+        stalls = f", given back {explanation.stalls} times" if explanation.stalls else ""
+        shown.append(f"  attempts  {explanation.attempts}{stalls}")
+    shown += [
+        f"  {'found on' if not number else '  from  '}  {url}" for number, url in enumerate(explanation.referrers)
+    ]
+    shown.append(f"  crawl     {explanation.crawl}")
+    return shown

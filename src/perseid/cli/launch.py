@@ -1,0 +1,115 @@
+"""From a wanted crawl or batch to its end: plan against what OUT holds, start or resume, run, sum up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from perseid.cli.exits import Exit
+from perseid.cli.output import emit, say
+from perseid.cli.places import sole_writer
+from perseid.cli.plan import Resume, Wanted, decide
+from perseid.cli.session import Outcome, Session, work
+from perseid.cli.summary import as_json, as_text
+from perseid.errors import NotFound
+from perseid.model.crawl import CrawlStatus
+from perseid.sink.place import Place, Record, discard_next, load_record, prepare, save_record
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from perseid.config.settings import Settings
+    from perseid.model.crawl import Crawl
+    from perseid.runtime import Client
+
+    Starter = Callable[[Client], Awaitable[Crawl]]
+
+
+class Launch(NamedTuple):
+    """How a crawl is run and told about, whatever it is."""
+
+    out: Path
+    settings: Settings
+    json: bool
+
+
+async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) -> Exit:
+    """Start `wanted`, or go on with it where OUT holds it unfinished."""
+    from perseid.runtime import Client  # noqa: PLC0415  start-up time
+
+    place = Place(how.out)
+    prepare(place)
+    with sole_writer(place):
+        async with await Client.open(place.state, how.settings) as client:
+            record = load_record(place)
+            step = decide(record, await status_of(client, record), wanted, fresh=fresh)
+            if isinstance(step, Resume):
+                return await conduct(how, client, place, step.record)
+            if step.ends is not None:
+                await client.cancel(step.ends)
+            discard_next(place)
+            crawl = await start(client)
+            begun = Record(
+                uid=crawl.uid,
+                kind=wanted.kind,
+                url=wanted.url,
+                options=msgspec.Raw(msgspec.json.encode(wanted.options)),
+                staged=step.staged,
+            )
+            save_record(place, begun)
+            return await conduct(how, client, place, begun)
+
+
+async def resume(how: Launch) -> Exit:
+    """Go on with the crawl that OUT shows, with the options it was started with."""
+    from perseid.runtime import Client  # noqa: PLC0415  start-up time
+
+    place = Place(how.out)
+    prepare(place)
+    with sole_writer(place):
+        async with await Client.open(place.state, how.settings) as client:
+            record = load_record(place)
+            if record is None or await status_of(client, record) is None:
+                raise NotFound(f"{how.out} holds no crawl that could be resumed")
+            return await conduct(how, client, place, record)
+
+
+async def conduct(how: Launch, client: Client, place: Place, record: Record) -> Exit:
+    """Run it to its end or a signal, then say how it went."""
+    worker = how.settings.worker
+    session = Session(client, place, record, worker.concurrency, worker.processes)
+    outcome = await work(session, show=True)
+    await _tell(how, client, outcome)
+    if outcome.crawl.status is not CrawlStatus.SCRAPING:
+        await forget_older(client, outcome.crawl)
+    return outcome.exit
+
+
+async def _tell(how: Launch, client: Client, outcome: Outcome) -> None:
+    summary = await client.summary(outcome.crawl.uid)
+    if how.json:
+        emit(msgspec.json.encode(as_json(outcome.crawl, summary, how.out)))
+        for warning in summary.warnings:
+            say(f"warning: {warning}")
+        return
+    for line in as_text(outcome.crawl, summary, how.out):
+        say(line)
+
+
+async def forget_older(client: Client, crawl: Crawl) -> None:
+    """The store of OUT keeps the crawl that OUT shows; what ended before it began is of no use any more."""
+    import time  # noqa: PLC0415  beside its one use
+
+    await client.prune(older_than_s=max(0.0, time.time() - crawl.created_at / 1e6))
+
+
+async def status_of(client: Client, record: Record | None) -> CrawlStatus | None:
+    """None where the store does not know the recorded crawl."""
+    if record is None:
+        return None
+    try:
+        return (await client.crawl(record.uid)).status
+    except NotFound:
+        return None

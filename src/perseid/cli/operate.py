@@ -1,0 +1,96 @@
+"""`perseid doctor` and `perseid config show`."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perseid.cli import flags
+from perseid.cli.context import loaded, run
+from perseid.cli.exits import Exit
+from perseid.cli.output import emit, table
+
+if TYPE_CHECKING:
+    from perseid.config.settings import Settings
+
+config = typer.Typer(
+    help="Show the settings.", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+
+def doctor(
+    ctx: typer.Context,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Check the store of this crawl, too."),
+    ] = None,
+    json: flags.Json = False,
+) -> None:
+    """Check this machine and a crawl's store. Exit code 1 if something is wrong."""
+
+    async def check() -> int:
+        settings = loaded(ctx).settings
+        if out is None:
+            with TemporaryDirectory(prefix="perseid-doctor-") as folder:
+                return await _check(Path(folder), settings, json=json)
+        from perseid.cli.places import known  # noqa: PLC0415  start-up time
+
+        return await _check(known(out)[0].state, settings, json=json)
+
+    raise typer.Exit(run(ctx, check()))
+
+
+async def _check(folder: Path, settings: "Settings", *, json: bool) -> int:
+    from perseid.runtime import Client  # noqa: PLC0415  start-up time
+
+    async with await Client.open(folder, settings) as client:
+        checks = await client.doctor()
+    for check in checks:
+        if json:
+            _emit_json({"name": check.name, "ok": check.ok, "detail": check.detail, "advice": check.advice})
+            continue
+        emit(f"{'ok   ' if check.ok else 'WRONG'}  {check.name}: {check.detail}")
+        if not check.ok and check.advice:
+            emit(f"       {check.advice}")
+    return Exit.OK if all(check.ok for check in checks) else Exit.ERROR
+
+
+def _emit_json(value: dict[str, Any]) -> None:
+    import msgspec  # noqa: PLC0415  start-up time
+
+    emit(msgspec.json.encode(value))
+
+
+@config.command("show")
+def show(
+    ctx: typer.Context,
+    json: flags.Json = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Only what differs from the default.")] = False,
+) -> None:
+    """Show every setting, its value, and where it came from. Secrets are masked."""
+
+    async def rows() -> None:
+        from perseid.config.listing import rows as listed  # noqa: PLC0415  start-up time
+
+        found = [row for row in listed(loaded(ctx)) if not changed or row.origin != "default"]
+        if json:
+            for row in found:
+                _emit_json({"name": row.name, "value": row.value, "origin": row.origin, "variable": row.variable})
+        elif found:
+            for line in table(
+                ("SETTING", "VALUE", "FROM"), [(row.name, _shown(row.value), row.origin) for row in found]
+            ):
+                emit(line)
+
+    run(ctx, rows())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "-"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value != "" else "-"

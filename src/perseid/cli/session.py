@@ -1,0 +1,155 @@
+"""Running one crawl in the foreground: pages to OUT as they come, progress, Ctrl-C, and the end of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from perseid.cli.exits import Exit
+from perseid.cli.output import say
+from perseid.cli.progress import Progress
+from perseid.model.crawl import CrawlStatus
+from perseid.sink.ledger import write_failed, write_skipped
+from perseid.sink.pages import PageWriter
+from perseid.sink.place import FAILED_JSONL, SKIPPED_JSONL, Place, Record, replace, save_record
+from perseid.worker.stop import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from perseid.model.crawl import Crawl
+    from perseid.runtime import Client
+
+POLL_S = 0.5
+COMMIT_S = 1.0
+
+
+class Session(NamedTuple):
+    """One crawl and where its result goes."""
+
+    client: Client
+    place: Place
+    record: Record
+    concurrency: int
+    processes: int
+
+
+class Outcome(NamedTuple):
+    """How the session ended; `signal` is what interrupted it."""
+
+    crawl: Crawl
+    signal: signal.Signals | None
+    seconds: float
+
+    @property
+    def exit(self) -> Exit:
+        if self.signal is not None and self.crawl.status is CrawlStatus.SCRAPING:
+            return Exit.TERMINATED if self.signal is signal.SIGTERM else Exit.INTERRUPTED
+        if self.crawl.status is not CrawlStatus.COMPLETED:
+            return Exit.ERROR
+        return Exit.OK if self.crawl.counts.done else Exit.HOLLOW
+
+
+class Interrupt:
+    """First signal: finish what is in flight. Second: stop at once. Third: leave, the store is whole anyway."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self.signal: signal.Signals | None = None
+        self._times = 0
+
+    def __call__(self, number: signal.Signals) -> None:
+        self._times += 1
+        self.signal = self.signal or number
+        if self._times == 1:
+            say("stopping: finishing the pages in flight; once more to stop at once")
+            self._stop.ask()
+        elif self._times == 2:
+            self._stop.now()
+        else:
+            os._exit(Exit.INTERRUPTED)
+
+
+async def work(session: Session, *, show: bool) -> Outcome:
+    """Crawl until the end or a signal, and write all there is to OUT.
+
+    Raises `StoreUnavailable` when OUT can't be written: the crawl has been stopped gracefully by then.
+    """
+    begin = time.monotonic()
+    stop = Stop()
+    folder = session.place.target(staged=session.record.staged)
+    async with _signals(Interrupt(stop)) as interrupt:
+        with PageWriter(folder, session.place.cursor, session.record.uid) as writer:
+            crawl = await _run_and_write(session, stop, writer, Progress(show=show))
+        await _finish(session, crawl)
+    return Outcome(crawl, interrupt.signal, time.monotonic() - begin)
+
+
+async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progress: Progress) -> Crawl:
+    client, uid = session.client, session.record.uid
+    running = asyncio.create_task(
+        client.run(uid, concurrency=session.concurrency, processes=session.processes, stop=stop)
+    )
+    try:
+        with progress:
+            committed = time.monotonic()
+            while not running.done():
+                await asyncio.wait({running}, timeout=POLL_S)
+                await _write_new(client, uid, writer)
+                if time.monotonic() - committed >= COMMIT_S:
+                    writer.commit()
+                    committed = time.monotonic()
+                if progress.shown:
+                    progress.update(await client.crawl(uid), await client.progress(uid))
+    except BaseException:
+        stop.ask()
+        await asyncio.wait({running})
+        if not running.cancelled():
+            running.exception()  # the first error is the one to tell
+        raise
+    crawl = running.result()
+    await _write_new(client, uid, writer)
+    return crawl
+
+
+async def _write_new(client: Client, uid: str, writer: PageWriter) -> None:
+    async for seq, line, document in client.documents(uid, after=writer.seq):
+        writer.write(seq, line, document)
+
+
+async def _finish(session: Session, crawl: Crawl) -> None:
+    """Write the lists beside the pages, and where the crawl has ended let OUT show it."""
+    client, place, record = session.client, session.place, session.record
+    folder = place.target(staged=record.staged)
+    await write_skipped(folder / SKIPPED_JSONL, client.denied(record.uid))
+    await write_failed(folder / FAILED_JSONL, client.failures(record.uid))
+    if crawl.status is CrawlStatus.SCRAPING:
+        return
+    if record.staged:
+        replace(place)
+    save_record(
+        place,
+        Record(uid=record.uid, kind=record.kind, url=record.url, options=record.options, done=True),
+    )
+
+
+@asynccontextmanager
+async def _signals(interrupt: Interrupt) -> AsyncIterator[Interrupt]:
+    loop = asyncio.get_running_loop()
+    taken = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, interrupt, number)
+            taken.append(number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            # No signal handlers on this system, or not the main thread: Ctrl-C then ends the process.
+            continue
+    try:
+        yield interrupt
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,186 @@
+"""`perseid list`, `jobs`, `cancel` and `prune`: what the stores under ./out hold."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perseid.cli import flags
+from perseid.cli.context import loaded, run
+from perseid.cli.output import count, emit, say, table
+from perseid.errors import ConfigError, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from perseid.model.crawl import Crawl
+    from perseid.ports.inspect import JobView
+    from perseid.runtime import Client
+    from perseid.sink.place import Place
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Folder of a crawl. Default: all under ./out."),
+]
+CrawlIdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `perseid list` shows it.")]
+
+
+async def _stores(ctx: typer.Context, out: Path | None) -> "AsyncIterator[tuple[Place, Client]]":
+    from perseid.cli.places import known  # noqa: PLC0415  start-up time
+    from perseid.runtime import Client  # noqa: PLC0415  start-up time
+
+    settings = loaded(ctx).settings
+    for place in known(out):
+        async with await Client.open(place.state, settings) as client:
+            yield place, client
+
+
+def list_crawls(ctx: typer.Context, out: Folder = None, json: flags.Json = False) -> None:
+    """List crawls and batches; --json: one object a line."""
+
+    async def show() -> None:
+        rows = []
+        async for place, client in _stores(ctx, out):
+            for crawl in await client.crawls():
+                if json:
+                    emit(_crawl_json(crawl, place))
+                else:
+                    rows.append(_crawl_row(crawl, place))
+        if rows:
+            for line in table(("ID", "STATUS", "PAGES", "FAILED", "OPEN", "STARTED", "OUT", "URL"), rows):
+                emit(line)
+        elif not json:
+            say(f"no crawl under {out or './out'}")
+
+    run(ctx, show())
+
+
+def _crawl_row(crawl: "Crawl", place: "Place") -> tuple[str, ...]:
+    counts = crawl.counts
+    numbers = (f"{number:,}" for number in (counts.done, counts.failed, counts.open_pages))
+    return (crawl.uid, crawl.status.name.lower(), *numbers, _when(crawl.created_at), str(place.out), crawl.url)
+
+
+def _crawl_json(crawl: "Crawl", place: "Place") -> bytes:
+    import msgspec  # noqa: PLC0415  start-up time
+
+    return msgspec.json.encode(
+        {
+            "id": crawl.uid,
+            "kind": crawl.kind,
+            "url": crawl.url,
+            "status": crawl.status.name.lower(),
+            "pages": crawl.counts.done,
+            "failed": crawl.counts.failed,
+            "open": crawl.counts.open_pages,
+            "started_at": _when(crawl.created_at),
+            "ended_at": None if crawl.ended_at is None else _when(crawl.ended_at),
+            "out": str(place.out),
+        }
+    )
+
+
+def _when(micros: int) -> str:
+    return datetime.fromtimestamp(micros / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def jobs(
+    ctx: typer.Context,
+    crawl_id: Annotated[str, typer.Argument(metavar="[ID]", help="Only of this crawl.")] = "",
+    out: Folder = None,
+    state: Annotated[
+        str, typer.Option("--state", metavar="STATE", help="Only backlog, queued, active, retrying, failed …")
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Most jobs of each crawl.")] = 100,
+    json: flags.Json = False,
+) -> None:
+    """List the jobs of crawls and their state.
+
+    One URL each; with --json one object a line.
+    """
+    from perseid.model.job import JobState  # noqa: PLC0415  start-up time
+
+    async def show() -> None:
+        wanted = _state(state, [known.value for known in JobState])
+        rows = []
+        found = False
+        async for _place, client in _stores(ctx, out):
+            for crawl in await client.crawls():
+                if crawl_id and crawl.uid != crawl_id:
+                    continue
+                found = True
+                for job in await client.jobs(crawl.uid, state=JobState(wanted) if wanted else None, limit=limit):
+                    if json:
+                        emit(_job_json(job, crawl.uid))
+                    else:
+                        rows.append(_job_row(job))
+        if crawl_id and not found:
+            raise NotFound(f"no crawl {crawl_id} under {out or './out'}")
+        if rows:
+            for line in table(("STATE", "KIND", "DEPTH", "TRIES", "HOST", "CODE", "URL"), rows):
+                emit(line)
+
+    run(ctx, show())
+
+
+def _state(text: str, known: list[str]) -> str:
+    if text and text not in known:
+        raise ConfigError(f"--state {text}: choose from {', '.join(known)}")
+    return text
+
+
+def _job_row(job: "JobView") -> tuple[str, ...]:
+    return (
+        job.state.value,
+        job.kind.name.lower(),
+        str(job.depth),
+        str(job.attempts),
+        job.host or "",
+        job.code,
+        job.url,
+    )
+
+
+def _job_json(job: "JobView", crawl: str) -> bytes:
+    import msgspec  # noqa: PLC0415  start-up time
+
+    return msgspec.json.encode({**job._asdict(), "crawl": crawl, "kind": job.kind.name.lower()})
+
+
+def cancel(ctx: typer.Context, crawl_id: CrawlIdArgument, out: Folder = None) -> None:
+    """End a crawl; what it has is kept. A command that runs it ends, too."""
+
+    async def end() -> None:
+        async for place, client in _stores(ctx, out):
+            try:
+                ended = await client.cancel(crawl_id)
+            except NotFound:
+                continue
+            say(f"{crawl_id} in {place.out} " + ("is cancelled" if ended else "had ended before"))
+            return
+        raise NotFound(f"no crawl {crawl_id} under {out or './out'}; `perseid list` shows them, --out names a folder")
+
+    run(ctx, end())
+
+
+def prune(
+    ctx: typer.Context,
+    older_than: Annotated[
+        str, typer.Option("--older-than", metavar="TIME", help="Only what ended longer ago: 12h, 7d, 0.")
+    ] = "7d",
+    out: Folder = None,
+) -> None:
+    """Delete ended crawls from stores; files in OUT stay."""
+
+    async def delete() -> None:
+        try:
+            age = flags.seconds(older_than)
+        except ConfigError as error:
+            raise ConfigError(f"--older-than: {error}") from None
+        total = 0
+        async for _place, client in _stores(ctx, out):
+            total += await client.prune(older_than_s=age)
+        say(f"{count(total, 'crawl')} deleted")
+
+    run(ctx, delete())
