@@ -60,8 +60,8 @@ def opening(head: bytes, charset: str | None) -> Opening:
         if head.startswith(bom):
             rest = head[len(bom) :].lstrip(b" \t\r\n\0")
             return Opening(encoding, len(bom), rest.startswith(b"<"), junk=False)
-    for zeros, encoding in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):
-        if head.startswith(zeros):
+    for zeros, encoding in ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be")):
+        if head.startswith((zeros, zeros.replace(b"?", b"u"))):
             return Opening(encoding, 0, is_xml=True, junk=False)
     start = len(head) - len(head.lstrip(b" \t\r\n\0"))
     if head[start : start + 3] == codecs.BOM_UTF8:

@@ -24,6 +24,7 @@ class SitemapError(StrEnum):
     NOT_XML = "not_xml"
     """Neither a sitemap, nor a feed, nor a list of URLs: mostly an error page sent with status 200."""
     DECOMPRESSED_TOO_LARGE = "decompressed_too_large"
+    """More bytes than allowed, in the whole file or between two of its entries."""
     TOO_MANY_ENTRIES = "too_many_entries"
     NESTING_TOO_DEEP = "sitemap_nesting_too_deep"
     """Given by those who follow indexes."""

@@ -28,7 +28,7 @@ class Inflater:
         self._inner: Inflater | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What can be given by now, in pieces of at most 128 KiB where it was compressed."""
+        """What can be given by now, in pieces of at most 128 KiB."""
         if self._head is not None:
             data = self._head + data
             if len(data) < len(_MAGIC):
@@ -68,8 +68,8 @@ class Inflater:
             self.overflow = True
             data = data[: self._room]
         self._room -= len(data)
-        if data:
-            yield data
+        for at in range(0, len(data), _STEP):
+            yield data[at : at + _STEP]
 
 
 class _Members:

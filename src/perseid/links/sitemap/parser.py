@@ -21,6 +21,8 @@ MAX_INFLATED_BYTES = 50 * 1024 * 1024
 MAX_ENTRIES = 500_000
 """Ten times the protocol's bound: larger files are met, and bytes are bounded anyway."""
 
+_MAX_GAP = 2 * 1024 * 1024
+"""Bytes between two entries: what is longer holds none, and would only cost time."""
 _HEAD = 1_024
 _MAX_BLANK = 64 * 1024
 
@@ -46,6 +48,8 @@ class SitemapParser:
         self._head: bytes | None = b""
         self._reader: _Reader | None = None
         self._closed = False
+        self._count = 0
+        self._gap = 0
 
     @property
     def kind(self) -> SitemapKind | None:
@@ -92,9 +96,17 @@ class SitemapParser:
                     self._open(self._head)
             elif self._reader is not None:
                 self._reader.feed(piece)
+            self._bound_gap(len(piece))
             if self._failed():
                 return
         if self._inflater.overflow:
+            self._structure.error = SitemapError.DECOMPRESSED_TOO_LARGE
+
+    def _bound_gap(self, size: int) -> None:
+        count = self._structure.count
+        self._gap = 0 if count > self._count else self._gap + size
+        self._count = count
+        if self._gap > _MAX_GAP and not self._failed():
             self._structure.error = SitemapError.DECOMPRESSED_TOO_LARGE
 
     def _open(self, head: bytes) -> None:

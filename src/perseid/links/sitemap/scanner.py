@@ -30,7 +30,9 @@ class Scanner:
         structure.mark = bool
         self._buffer = ""
         self._absent: dict[str, int] = {}
-        """Up to which place of the buffer a terminator is known not to occur: nothing is searched twice."""
+        """Up to which place of the buffer a terminator is known not to occur …"""
+        self._next: dict[str, int] = {}
+        """… and where it does: nothing is searched twice."""
 
     def feed(self, text: str) -> None:
         self._buffer += text
@@ -60,19 +62,20 @@ class Scanner:
                 break
             at = end
         self._buffer = buffer[at:]
+        self._next.clear()
         self._absent = {terminator: place - at for terminator, place in self._absent.items() if place > at}
 
     def _token(self, start: int, *, last: bool) -> int:
         """Handle what begins at `start`; the place behind it, or -1 where its end has not arrived."""
         buffer = self._buffer
-        if len(buffer) - start < len("<![CDATA[") and not last and buffer.find(">", start) < 0:
-            return -1
-        if buffer.startswith("<!--", start):
-            terminator, inside = "-->", start + 4
-        elif buffer.startswith("<![CDATA[", start):
-            terminator, inside = "]]>", start + 9
-        else:
-            terminator, inside = ">", start + 1
+        terminator, inside = ">", start + 1
+        if buffer.startswith("!", inside):
+            if len(buffer) - start < len("<![CDATA[") and not last:
+                return -1
+            if buffer.startswith("<!--", start):
+                terminator, inside = "-->", start + 4
+            elif buffer.startswith("<![CDATA[", start):
+                terminator, inside = "]]>", start + 9
         end = self._find(terminator, inside)
         if end < 0:
             if last or len(buffer) - start > _MAX_TOKEN:
@@ -88,19 +91,27 @@ class Scanner:
         return end + len(terminator)
 
     def _find(self, terminator: str, at: int) -> int:
+        known = self._next.get(terminator, -1)
+        if known >= at:
+            return known
         start = max(at, self._absent.get(terminator, 0))
         end = self._buffer.find(terminator, start)
         if end < 0:
             self._absent[terminator] = max(start, len(self._buffer) - len(terminator) + 1)
+        else:
+            self._next[terminator] = end
         return end
 
     def _tag(self, inside: str) -> None:
-        if inside.startswith(("!", "?")):
+        if inside.isalnum():
+            # Most tags are but a name, and most ends are.
+            self._structure.start(inside, {})
+        elif inside.startswith("/"):
+            self._structure.end(inside[1:].strip())
+        elif inside.startswith(("!", "?")):
             words = inside[:64].lower().split()
             if words[:2] == ["!doctype", "html"]:
                 self._structure.start("html", {})
-        elif inside.startswith("/"):
-            self._structure.end(inside[1:].strip())
         else:
             closed = inside.endswith("/")
             name, _, rest = inside.removesuffix("/").replace("\n", " ").replace("\t", " ").partition(" ")

@@ -108,6 +108,10 @@ class Structure:
         elif not self._in_entry:
             if self.kind is None:
                 self._root(name)
+            elif role == _URL and self.kind != "rss" and not self._others:
+                # Locations that nobody wrapped into entries.
+                self._in_entry = True
+                self._begin(role, attributes)
         elif role in {_OTHER, _ENTRY}:
             self._others.append(name)
         elif not self._others:
@@ -120,13 +124,12 @@ class Structure:
         if role == self._field:
             self._take()
         elif role == _ENTRY and (self.lenient or not self._others):
-            if self._in_entry:
-                if self._field or self._others:
-                    self.close_entry()
-                else:
-                    self._emit()
-                    self._in_entry = False
-                self.mark()
+            if self._field or self._others:
+                self.close_entry()
+            else:
+                self._emit()
+                self._in_entry = False
+            self.mark()
         elif self._others and role in {_OTHER, _ENTRY, None}:
             self._leave(name)
 
@@ -173,13 +176,16 @@ class Structure:
             self._roles.clear()
 
     def _open(self, name: str) -> None:
-        if self._in_entry:
-            self.close_entry()
+        self.close_entry()
+        self._entry_name = ""
+        if self.error is not None:
+            return
         if self.kind not in {"rss", "atom"}:
             kind = _ENTRY_KINDS[name.rpartition(":")[2].lower()]
             if kind != self.kind:
                 if self.count:
                     self.warnings[SitemapWarning.MIXED_KINDS] = None
+                    self._others.append(name)
                     return
                 self.kind = kind
         self._entry_name = name
@@ -213,6 +219,8 @@ class Structure:
 
     def _emit(self) -> None:
         found, self._found = self._found, {}
+        if not found or self.error is not None:
+            return
         url = found.get(_URL)
         if url is None:
             url = found.get(_SPARE_URL, "")
@@ -239,7 +247,7 @@ class Structure:
 
     def line(self, line: str) -> None:
         """One line of the plain text form, which holds nothing but a URL."""
-        url = line.strip()
+        url = line.strip().lstrip("\ufeff")
         if url[:8].lower().startswith(("http://", "https://")) and self.error is None:
             self.kind = "text"
             self._found = {_URL: url.split(None, 1)[0]}
