@@ -19,6 +19,7 @@ _CHECKS = (
     " LEFT JOIN lane l ON l.host = h.id AND l.state = 2 GROUP BY h.id HAVING count(l.id) <> h.waiting",
     "SELECT 'parked queues of team ' || t.id, count(q.id), t.waiting FROM team t"
     " LEFT JOIN queue q ON q.team = t.id AND q.parked = 1 GROUP BY t.id HAVING count(q.id) <> t.waiting",
+    "SELECT 'lane of leased job ' || l.job, 1, 0 FROM lease l WHERE NOT EXISTS (SELECT 1 FROM lane WHERE lane.id = l.lane)",
     "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"
     " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0",
 )

@@ -146,17 +146,21 @@ class Tx:
 
     def release_slots(self) -> None:
         """Write the slots freed so far, so that claims of the same transaction can use them."""
-        for table, freed in (
-            ("host", self.freed_hosts),
-            ("queue", self.freed_queues),
-            ("team", self.freed_teams),
-        ):
+        for table, freed in (("host", self.freed_hosts), ("team", self.freed_teams)):
             if freed:
                 self.executemany(
-                    f"UPDATE {table} SET active = active - ? WHERE id = ?",  # noqa: S608 - one of three constants
+                    f"UPDATE {table} SET active = active - ? WHERE id = ?",  # noqa: S608 - one of two constants
                     [(count, key) for key, count in sorted(freed.items())],
                 )
                 freed.clear()
+        if self.freed_queues:
+            # A crawl's own delay runs from the end of a page to the beginning of the next.
+            self.executemany(
+                "UPDATE queue SET active = active - ?, next_at = CASE WHEN gap > 0 THEN ? + gap ELSE next_at END"
+                " WHERE id = ?",
+                [(count, self.now, key) for key, count in sorted(self.freed_queues.items())],
+            )
+            self.freed_queues.clear()
 
     def flush(self) -> None:
         """Write everything gathered; a crawl with no open job left is completed here and nowhere else."""
