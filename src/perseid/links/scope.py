@@ -13,7 +13,7 @@ from perseid.links import trap as traps
 from perseid.links.filetype import stopped_extension
 from perseid.links.host import apex, authority, is_within, same_domain
 from perseid.links.key import is_route, normalize_href, url_key
-from perseid.links.patterns import Patterns
+from perseid.links.patterns import Patterns, clipped
 from perseid.links.similar import canonical_form
 from perseid.links.social import social_network
 from perseid.links.startpath import StartPath
@@ -29,8 +29,9 @@ REMEMBERED = 20_000
 """Verdicts kept per scope, about 10 MB; then they are forgotten at once and asked anew."""
 
 _WEB = ("https://", "http://")
+_LONG = 4096
+"""Characters of a URL that may be remembered; beyond, no more than `_CLIP` of it is reported either."""
 _CLIP = 512
-"""Characters of a `data:` or `javascript:` link that are reported."""
 
 
 class RobotsVerdict(Protocol):
@@ -107,6 +108,7 @@ class Scope:
         self._agent = agents[0] if agents else ""
         self._year = year
         self._include = Patterns(rules.include)
+        self._include_rule = clipped(", ".join(self._include.sources))
         self._exclude = Patterns(rules.exclude)
         self._known: dict[str, _Verdict] = {}
         self._places: dict[str, _Place] = {}
@@ -181,22 +183,24 @@ class Scope:
     def _section(self, href: str, at: int) -> Denied:
         # Its key holds the fragment: the page itself may well be accepted beside it.
         denial = Denial(DenialReason.SECTION_LINK, value=href[at : at + _CLIP])
-        return Denied(href, url_key(href, self._seed), denial)
+        return Denied(href[:_LONG], url_key(href, self._seed), denial)
 
     def _verdict(self, href: str) -> _Verdict:
         """The verdict on a serialised URL without section fragment, remembered."""
         found = self._known.get(href)
         if found is None:
+            found = self._decide(href)
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            found = self._known[href] = self._decide(href)
+            if len(href) <= _LONG:
+                self._known[href] = found
         return found
 
     def _decide(self, href: str) -> _Verdict:
         key = self._key(href)
         if not href.startswith(_WEB):
-            denial = Denial(DenialReason.NON_WEB_PROTOCOL, value=f"{href.partition(':')[0]}:"[:_CLIP])
-            return _Verdict(key, None, Denied(href[:_CLIP], key, denial))
+            denial = Denial(DenialReason.NON_WEB_PROTOCOL, value=f"{href.partition(':')[0]}:")
+            return _refusal(href, key, denial)
         place = self._place(href)
         rest, _, route = href[href.index("/", 8) :].partition("#")
         path, _, query = rest.partition("?")
@@ -208,7 +212,7 @@ class Scope:
             or self._refuse_trap(path, query, route)
         )
         if found is not None:
-            return _Verdict(key, None, Denied(href, key, found), not place.own)
+            return _refusal(href, key, found, external=not place.own)
         return _Verdict(key, Candidate(href, key, place.authority), None, not place.own)
 
     def _place(self, href: str) -> _Place:
@@ -255,7 +259,7 @@ class Scope:
         if self._exclude and (pattern := self._exclude.first_match(subject)):
             return Denial(DenialReason.EXCLUDE_PATTERN, rule=pattern, value=subject)
         if own and self._include and self._include.first_match(subject) is None:
-            return Denial(DenialReason.INCLUDE_PATTERN, rule=", ".join(self._include.sources), value=subject)
+            return Denial(DenialReason.INCLUDE_PATTERN, rule=self._include_rule, value=subject)
         return None
 
     def _refuse_robots(self, href: str, place: _Place) -> Denial | None:
@@ -281,6 +285,13 @@ class Scope:
             elif apex(host) == apex(entry):
                 return entry
         return None
+
+
+def _refusal(href: str, key: UrlKey, denial: Denial, *, external: bool = False) -> _Verdict:
+    if len(href) > _LONG:
+        href = href[:_CLIP]
+        denial = Denial(denial.reason, denial.rule[:_CLIP], denial.value[:_CLIP])
+    return _Verdict(key, None, Denied(href, key, denial), external)
 
 
 def path_depth(path: str) -> int:

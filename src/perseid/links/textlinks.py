@@ -6,6 +6,7 @@ import re
 
 _BARE = r"(?:https?://|www\.)[^\s<>\"`|\\^{}\x00-\x1f\u3000-\u303f\uff00-\uffef]+"
 """Full-width punctuation ends an address: Chinese and Japanese text puts no space there."""
+_BARE_IN_MARKDOWN = _BARE.replace(r"[^\s", r"[^\s\[\]")
 _PLAIN = re.compile(rf"(?<![A-Za-z0-9_@/.-]){_BARE}", re.IGNORECASE)
 _TOKEN = re.compile(
     r"\\[!-/:-@\[-`{-~]"
@@ -15,7 +16,7 @@ _TOKEN = re.compile(
     r"|(?P<close>\])"
     r"|<(?P<auto>https?://[^\s<>]+)>"
     r"|<a\s[^<>]{0,2000}?\bhref\s*=\s*(?:\"(?P<double>[^\"<>]*)\"|'(?P<single>[^'<>]*)')"
-    rf"|(?<![A-Za-z0-9_@/.-])(?P<bare>{_BARE})",
+    rf"|(?<![A-Za-z0-9_@/.-])(?P<bare>{_BARE_IN_MARKDOWN})",
     re.IGNORECASE | re.MULTILINE,
 )
 _DESTINATION = re.compile(
@@ -53,6 +54,7 @@ class _Markdown:
         self._images: list[bool] = []
         """For each bracket still open, whether it began an image."""
         self._code: list[tuple[int, int]] = []
+        self._paragraph_end = -1
 
     def read(self) -> None:
         at = 0
@@ -64,7 +66,7 @@ class _Markdown:
         """Take one token; returns where to read on."""
         text, end, kind = self._text, match.end(), match.lastgroup
         if kind in ("fence", "ticks"):
-            end = _after_fence(text, match) if kind == "fence" else _after_span(text, match)
+            end = _after_fence(text, match) if kind == "fence" else self._after_span(match)
             self._code.append((match.start(), end))
         elif kind == "open":
             self._images.append(match[0][0] == "!")
@@ -81,6 +83,16 @@ class _Markdown:
         elif kind is not None:
             self.links.append((match.start(), match[kind]))
         return end
+
+    def _after_span(self, match: re.Match[str]) -> int:
+        """Where a code span ends: at as many backticks, in the same paragraph; else it is none (6.1)."""
+        end = match.end()
+        if self._paragraph_end < end:
+            found_at = self._text.find("\n\n", end)
+            self._paragraph_end = len(self._text) if found_at < 0 else found_at
+        limit = min(self._paragraph_end, end + _LONGEST_SPAN)
+        found = re.compile(rf"(?<!`){match[0]}(?!`)").search(self._text, end, limit)
+        return found.end() if found else end
 
     def _definitions(self) -> None:
         """Reference links count where they are defined."""
@@ -99,14 +111,6 @@ def _after_fence(text: str, match: re.Match[str]) -> int:
     closing = re.compile(rf"^ {{0,3}}{re.escape(fence)}[{fence[0]}]*[ \t]*$", re.MULTILINE)
     found = closing.search(text, match.end())
     return found.end() if found else len(text)
-
-
-def _after_span(text: str, match: re.Match[str]) -> int:
-    """Where a code span ends: at as many backticks, in the same paragraph; else it is none (6.1)."""
-    paragraph = text.find("\n\n", match.end())
-    limit = min(len(text) if paragraph < 0 else paragraph, match.end() + _LONGEST_SPAN)
-    found = re.compile(rf"(?<!`){match[0]}(?!`)").search(text, match.end(), limit)
-    return found.end() if found else match.end()
 
 
 def _trimmed(link: str) -> str:
