@@ -178,7 +178,12 @@ def _parse(head: bytes) -> tuple[str, str, dict[str, str]]:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    return method, rest.rpartition(" ")[0], headers
+    path = rest.rpartition(" ")[0]
+    if path.startswith("http://"):
+        # Asked as a proxy, which the site thereby can play too.
+        headers["host"], _, path = path.removeprefix("http://").partition("/")
+        path = f"/{path}"
+    return method, path, headers
 
 
 def _wants_close(request: Request) -> bool:

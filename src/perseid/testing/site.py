@@ -123,7 +123,7 @@ class Site(Pages):
     """Serves one or more hosts while its `async with` block runs.
 
     Each host has a port of its own on 127.0.0.1; a Host header that names one of them (with any port)
-    reaches it through every port.
+    reaches it through every port, and so does a client that takes the site for its HTTP proxy.
 
         async with Site() as site:
             site.links({"/": ["/a", "/b"]})

@@ -19,17 +19,19 @@ _TEXT = (
     "the orchard keeps its old walls and the river runs below them where boats lie in summer "
     "while people of the town bring bread and fruit to the market each morning and talk about weather"
 )
+_PER_FILE = 50_000
 _HEAD = b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
 
 
 class SyntheticSite:
     """Makes answers from request targets; `seen` counts the requests of each page."""
 
-    def __init__(self, pages: int, links: int, page_bytes: int) -> None:
+    def __init__(self, pages: int, links: int, page_bytes: int, *, sitemap: bool = False) -> None:
         self.pages = pages
         self.seen = bytearray(pages)
         self.requests = 0
         self._links = links
+        self._sitemap = sitemap
         self._filler = _filler(page_bytes)
 
     def answer(self, target: bytes, host: bytes) -> bytes:
@@ -41,11 +43,25 @@ class SyntheticSite:
             if number.isdigit() and len(number) < 12 and int(number) < self.pages:
                 return self._page(int(number))
         elif target == b"/robots.txt":
-            rules = b"User-agent: *\nDisallow: /-/\nSitemap: http://%s/sitemap.xml\n" % host
-            return _whole(200, b"OK", b"text/plain", rules)
+            listed = b"Sitemap: http://%s/sitemap.xml\n" % host if self._sitemap else b""
+            return _whole(200, b"OK", b"text/plain", b"User-agent: *\nDisallow: /-/\n" + listed)
         elif target == b"/-/stats":
             return _whole(200, b"OK", b"application/json", json.dumps(self.stats()).encode())
+        elif target.startswith(b"/sitemap") and self._sitemap:
+            return _whole(200, b"OK", b"application/xml", self._sitemap_file(target, host))
         return _whole(404, b"Not Found", b"text/html", b"<title>Not found</title>")
+
+    def _sitemap_file(self, target: bytes, host: bytes) -> bytes:
+        """`/sitemap.xml` is the index of `/sitemap-0.xml` and so on, of 50,000 pages each."""
+        part = target.removeprefix(b"/sitemap-").removesuffix(b".xml")
+        if not part.isdigit():
+            files = range(-(-self.pages // _PER_FILE))
+            entries = b"".join(b"<sitemap><loc>http://%s/sitemap-%d.xml</loc></sitemap>" % (host, n) for n in files)
+            return b"<sitemapindex>" + entries + b"</sitemapindex>"
+        first = int(part) * _PER_FILE
+        numbers = range(first, min(first + _PER_FILE, self.pages))
+        entries = b"".join(b"<url><loc>http://%s/%s</loc></url>" % (host, b"p/%d" % n if n else b"") for n in numbers)
+        return b"<urlset>" + entries + b"</urlset>"
 
     def stats(self) -> dict[str, int]:
         """Requests in all, pages asked for at least once, and the most for one page (capped at 255)."""
@@ -105,13 +121,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--links", type=int, default=20, help="new pages that each page links to")
     parser.add_argument("--page-bytes", type=int, default=4_000, help="text on each page")
     parser.add_argument("--delay-ms", type=float, default=0.0, help="before each answer")
+    parser.add_argument("--sitemap", action="store_true", help="offer sitemaps, named by robots.txt")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     asyncio.run(_serve(parser.parse_args(arguments)))
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    site = SyntheticSite(options.pages, options.links, options.page_bytes)
+    site = SyntheticSite(options.pages, options.links, options.page_bytes, sitemap=options.sitemap)
     server = await asyncio.get_running_loop().create_server(
         lambda: _Connection(site, options.delay_ms / 1_000), options.host, options.port, backlog=4096
     )

@@ -14,6 +14,7 @@ import zlib
 import pytest
 
 from perseid.testing import Answer, Request, Site, compress, in_thread, zip_bomb
+from perseid.testing.synthetic import SyntheticSite
 
 
 class Client:
@@ -128,6 +129,12 @@ async def test_hosts_are_told_apart_by_port_and_by_name(site: Site, client: Clie
     assert (await client.get("/", Host=f"docs.test:{site.port}"))[2] == b"docs"
     assert site.counts("docs.test") == {"/": 2}
     assert site.counts() == {"/": 3}
+
+
+async def test_the_site_plays_a_proxy(site: Site, client: Client) -> None:
+    site.host("docs.test").page("/a?b=http://x", "docs")
+    assert (await client.get("http://docs.test/a?b=http://x"))[2] == b"docs"
+    assert site.counts("docs.test") == {"/a?b=http://x": 1}
 
 
 async def test_the_log_holds_what_was_sent(site: Site, client: Client) -> None:
@@ -302,3 +309,26 @@ def test_the_synthetic_site_is_a_tree_of_all_its_pages() -> None:
             process.terminate()
     assert found == {"/"} | {f"/p/{number}" for number in range(1, 30)}
     assert stats == {"requests": 31, "pages": 30, "distinct": 30, "most": 1}
+
+
+def test_the_synthetic_site_lists_all_its_pages_in_sitemaps() -> None:
+    site = SyntheticSite(50_002, 10, 100, sitemap=True)
+    body = site.answer(b"/sitemap.xml", b"h.test:81")
+    assert body.count(b"<loc>") == 2
+    assert b"<loc>http://h.test:81/sitemap-1.xml</loc>" in body
+    assert site.answer(b"/sitemap-0.xml", b"h").count(b"<loc>") == 50_000
+    assert site.answer(b"/sitemap-1.xml", b"h").endswith(
+        b"<urlset><url><loc>http://h/p/50000</loc></url><url><loc>http://h/p/50001</loc></url></urlset>"
+    )
+    assert b"Sitemap: http://h/sitemap.xml" in site.answer(b"/robots.txt", b"h")
+
+
+def test_without_being_told_to_the_synthetic_site_has_no_sitemap() -> None:
+    site = SyntheticSite(3, 10, 100)
+    assert site.answer(b"/sitemap.xml", b"h").startswith(b"HTTP/1.1 404")
+    assert b"Sitemap" not in site.answer(b"/robots.txt", b"h")
+
+
+@pytest.mark.parametrize("target", [b"", b"/p/", b"/p/3", b"/p/-1", b"/p/99999999999999999999", b"/x", b"/p/\xff"])
+def test_the_synthetic_site_has_no_further_pages(target: bytes) -> None:
+    assert SyntheticSite(3, 10, 100).answer(target, b"h").startswith(b"HTTP/1.1 404")
