@@ -1,0 +1,75 @@
+# Works on a bare machine with Python 3.11 or newer and make. Everything goes into .venv.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+.SUFFIXES:
+
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+ARGS ?=
+export URL OUT
+
+.PHONY: help setup crawl url test check format chaos scale bench clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(DEV) ## .venv with the package (editable) and the tools of its development
+
+crawl: url $(CORE) ## crawl a site: make crawl URL=https://example.org/docs/ [OUT=folder] [ARGS="--limit 100"]
+	@$(BIN)/perseid crawl "$$URL" $${OUT:+--out "$$OUT"} $(ARGS)
+
+url:
+	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
+
+test: $(DEV) ## all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(DEV) ## lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV) ## put the sources into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+chaos: $(DEV) ## kill crawls again and again and compare the result
+	$(BIN)/python -m pytest tests/chaos $(ARGS)
+
+scale: $(DEV) ## a crawl of many pages, with its memory and pace
+	$(BIN)/python benchmarks/scale.py $(ARGS)
+
+bench: $(DEV) ## all benchmarks
+	@set -e; for file in benchmarks/*.py; do \
+		case $$file in */scale.py|*/_*) continue;; esac; \
+		echo "== $$file"; $(BIN)/python $$file; \
+	done
+
+clean: ## remove what was built; keeps ./out
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+# The first Python that is new enough and able to make a virtual environment.
+$(VENV)/pyvenv.cfg:
+	@found=; \
+	for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
+		if command -v $$python >/dev/null 2>&1 && \
+			$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	test -n "$$found" || { echo "Perseid needs Python 3.11 or newer; install it, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }; \
+	$$found -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "$$found cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
+	echo "making $(VENV) with $$($$found --version)"; \
+	$$found -m venv $(VENV)
+
+$(CORE): $(VENV)/pyvenv.cfg pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): $(CORE) pyproject.toml
+	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"]))' \
+		> $(VENV)/dev-requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/dev-requirements.txt
+	@touch $@
