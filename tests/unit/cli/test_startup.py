@@ -1,0 +1,27 @@
+"""The program starts fast because it loads little: help needs neither the network nor the database code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = {"aiohttp", "apsw", "turbohtml", "selectolax", "rich", "asyncio", "pypdfium2", "upa_url", "msgspec", "regex"}
+
+
+def loaded(code: str) -> set[str]:
+    script = f"{code}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
+    return {name.partition(".")[0] for name in json.loads(run.stderr.splitlines()[-1])}
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert not loaded("import perseid") & HEAVY
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom perseid.cli.main import app\ntry:\n    app(['crawl', '--help'])\nexcept SystemExit:\n    pass"
+    )
+    assert not loaded(code) & (HEAVY - {"asyncio"})
