@@ -46,21 +46,28 @@ def mend_head(head: bytes) -> bytes:
     match = _STATUS_LINE.match(status_line)
     if match is None:
         return head
-    fields: list[tuple[bytes, bytes]] = []
-    skipping = False
-    for line in lines:
-        text = line.rstrip(b"\r")
-        if text[:1] in (b" ", b"\t"):  # folded onto the line before
-            if fields and not skipping:
-                fields[-1] = (fields[-1][0], fields[-1][1] + b" " + text.strip())
-            continue
-        field = _FIELD.fullmatch(text)
-        skipping = field is None
-        if field is not None:
-            fields.append((field[1], field[2].strip()))
     version = match[1] or b"1.1"
     start = b"HTTP/" + version + b" " + match[2] + match[3].rstrip(b"\r")
-    return b"\r\n".join([start, *(name + b": " + value for name, value in _framed_once(fields)), b"", b""])
+    fields = _framed_once(_fields(lines))
+    return b"\r\n".join([start, *(name + b": " + value for name, value in fields), b"", b""])
+
+
+def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Names and values, folded lines joined to the one they continue (RFC 9112, 5.2)."""
+    fields: list[tuple[bytes, list[bytes]]] = []
+    dropped: list[bytes] = []
+    value = dropped
+    for line in lines:
+        text = line.rstrip(b"\r")
+        if text[:1] in (b" ", b"\t"):
+            value.append(text.strip())
+            continue
+        field = _FIELD.fullmatch(text)
+        value = dropped
+        if field is not None:
+            value = [field[2].strip()]
+            fields.append((field[1], value))
+    return [(name, b" ".join(parts)) for name, parts in fields]
 
 
 def _framed_once(fields: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -83,8 +90,10 @@ class LenientHandler(ResponseHandler):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._head = b""
         self._in_head = False
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._seam = b""
 
     def set_response_params(self, **parameters: Any) -> None:
         self._in_head = True
@@ -92,32 +101,52 @@ class LenientHandler(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         if self._in_head and data:
-            data = self._through_mender(self._head + data)
+            data = self._whole_heads(data)
             if not data:
                 return
         self._parse(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        if self._head:
+        if self._waiting:
             # Half a head: the parser knows best what is wrong with it.
-            half, self._head = self._head, b""
             self._in_head = False
-            self._parse(half)
+            self._parse(self._take_waiting())
         super().connection_lost(exc)
 
-    def _through_mender(self, data: bytes) -> bytes:
-        """What may be parsed of `data`, heads mended; the rest waits in `_head`."""
-        self._head = b""
+    def _whole_heads(self, data: bytes) -> bytes:
+        """What may be parsed by now; half a head waits for the rest of it, up to the bound."""
+        seam = self._seam + data
+        self._seam = seam[-3:]  # a blank line may be torn
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        start = self._waiting[0][:9].lstrip(b"\r\n")[:5].upper()
+        if self._waiting_bytes > MAX_HEAD_BYTES or not b"HTTP/".startswith(start):
+            # Past hope, or whole already and with much body behind it.
+            return self._mended(self._take_waiting())
+        if _HEAD_END.search(seam) is None:
+            return b""
+        return self._mended(self._take_waiting())
+
+    def _take_waiting(self) -> bytes:
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._seam = b""
+        return data
+
+    def _mended(self, data: bytes) -> bytes:
+        """`data` with its heads mended; without a whole head it goes to the parser, to be refused."""
         done: list[bytes] = []
         while self._in_head and data:
             end = _HEAD_END.search(data)
-            start = data.lstrip(b"\r\n")[:5].upper()
-            if (end is None and len(data) > MAX_HEAD_BYTES) or not b"HTTP/".startswith(start):
-                self._in_head = False  # hopeless: let the parser refuse it
-                break
             if end is None:
-                self._head = data
-                return b"".join(done)
+                if done:  # an interim answer is whole, the next head is not
+                    self._waiting.append(data)
+                    self._waiting_bytes = len(data)
+                    self._seam = data[-3:]
+                    return b"".join(done)
+                self._in_head = False
+                break
             head, data = data[: end.end()], data[end.end() :]
             status = head.lstrip(b"\r\n")[9:12]
             self._in_head = status.startswith(b"1") and status != b"101"

@@ -442,3 +442,20 @@ async def test_a_body_in_single_bytes_is_read(serve, fetcher):
     got = await fetcher.fetch(FetchRequest(url=site.base))
     assert isinstance(got, Response)
     assert got.body == b"<p>hello</p>"
+
+
+@pytest.mark.parametrize("interim", [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"])
+@pytest.mark.parametrize("extra", [b"", b"no colon\r\n"])
+async def test_a_head_in_single_bytes_is_read(serve, fetcher, interim, extra):
+    async def respond(_head, writer):
+        raw = writer.get_extra_info("socket")
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in interim + b"HTTP/1.1 200 OK\r\n" + extra + b"Content-Length: 2\r\n\r\nok":
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.001)
+        return True
+
+    site = await serve(respond)
+    got = await fetcher.fetch(FetchRequest(url=site.base))
+    assert isinstance(got, Response), got
+    assert got.body == b"ok"
