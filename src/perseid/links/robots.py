@@ -53,7 +53,11 @@ _NO_RULE = RobotsVerdict(allowed=True)
 
 
 class Robots:
-    """What one robots.txt says to one crawler. Immutable once made."""
+    """What one robots.txt says to one crawler. Immutable once made.
+
+    `crawl_delay_s` is that of our group, the longest if it names several; None where it names none, or only
+    nonsense. `sitemaps` are those of the whole file, as written.
+    """
 
     __slots__ = ("_rules", "_unreachable", "crawl_delay_s", "sitemaps")
 

@@ -26,7 +26,6 @@ _GRAM = 4
 _TOLD = 300
 """Characters of a rule that are quoted to people."""
 
-
 _Key = TypeVar("_Key")
 
 
@@ -47,23 +46,16 @@ class Rule(NamedTuple):
         first, *rest = self.pieces
         if not path.startswith(first):
             return False
+        last = rest.pop() if self.anchored and rest else None
         at = len(first)
-        if not self.anchored:
-            for piece in rest:
-                at = path.find(piece, at)
-                if at < 0:
-                    return False
-                at += len(piece)
-            return True
-        if not rest:
-            return at == len(path)
-        last = rest.pop()
         for piece in rest:
             at = path.find(piece, at)
             if at < 0:
                 return False
             at += len(piece)
-        return len(path) - at >= len(last) and path.endswith(last)
+        if last is not None:
+            return len(path) - at >= len(last) and path.endswith(last)
+        return not self.anchored or at == len(path)
 
 
 class RuleSet:
@@ -135,7 +127,7 @@ def normalise(text: str) -> str:
     if _is_normal(text):
         return text
     out = bytearray()
-    octets = text.encode("utf-8", "surrogateescape") if _encodable(text) else text.encode("utf-8", "replace")
+    octets = _octets(text)
     at, end = 0, len(octets)
     while at < end:
         octet = octets[at]
@@ -152,12 +144,12 @@ def normalise(text: str) -> str:
     return out.decode("ascii")
 
 
-def _encodable(text: str) -> bool:
+def _octets(text: str) -> bytes:
+    """UTF-8, with undecodable octets of the file as they were."""
     try:
-        text.encode("utf-8", "surrogateescape")
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return False
-    return True
+        return text.encode("utf-8", "replace")
 
 
 def _compile(allow: bool, pattern: str) -> Iterator[Rule]:

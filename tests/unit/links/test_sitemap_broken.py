@@ -73,6 +73,43 @@ def test_a_file_that_was_cut_off_gives_whole_values_only(end: str, expected: lis
     assert found == Sitemap("urlset", [SitemapEntry("https://s.example/good", None), *expected], None, ("truncated",))
 
 
+NODES = st.recursive(
+    st.text("ab &\u00e9", max_size=5).map(lambda text: text.replace("&", "&amp;")),
+    lambda inner: st.tuples(st.sampled_from(["url", "loc", "lastmod", "priority", "image:loc", "x"]), st.lists(inner, max_size=4)).map(
+        lambda node: f"<{node[0]}>{''.join(node[1])}</{node[0]}>"
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(st.lists(NODES, max_size=5))
+def test_whatever_the_nesting_nothing_raises_and_chunks_make_no_difference(nodes: list[str]) -> None:
+    for start in ("<urlset>", "<urlset>&"):
+        body = f"{start}{''.join(nodes)}</urlset>".encode()
+        parser = SitemapParser()
+        entries = [entry for at in range(0, len(body), 7) for entry in parser.feed(body[at : at + 7])]
+        assert entries + parser.close() == parse_sitemap(body).entries
+
+
+@given(st.lists(st.tuples(st.text("ab<&\u00e9", min_size=1, max_size=5), st.booleans(), st.booleans()), max_size=6))
+def test_the_lenient_reader_agrees_with_the_strict_one(rows: list[tuple[str, bool, bool]]) -> None:
+    entries = ""
+    for name, dated, imaged in rows:
+        escaped = name.replace("&", "&amp;").replace("<", "&lt;")
+        entries += f"<url>\n <loc>https://s.example/{escaped}</loc>"
+        entries += "<image:image><image:loc>i</image:loc><loc>j</loc></image:image>" * imaged
+        entries += f"<lastmod>{escaped}</lastmod>" * dated + "<!-- <loc>c</loc> --></url>"
+    strict = parse_sitemap(f"<urlset>{entries}</urlset>".encode())
+    lenient = parse_sitemap(f"<urlset>&{entries}</urlset>".encode())
+    assert strict.warnings == ()
+    assert lenient.warnings == ("broken_xml",)
+    assert (
+        lenient.entries
+        == strict.entries
+        == [SitemapEntry(f"https://s.example/{name}", name if dated else None) for name, dated, _ in rows]
+    )
+
+
 def test_own_entities_are_not_expanded() -> None:
     lol = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 30))
     body = f'<!DOCTYPE urlset [<!ENTITY l0 "lol">{lol}<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset>'
@@ -117,13 +154,13 @@ def test_html_is_recognised_by_the_lenient_reader_too() -> None:
 )
 @pytest.mark.parametrize("start", [b"<urlset>", b"<urlset>&<url><loc>", b"<urlset>&"])
 def test_hostile_files_are_read_in_linear_time(start: bytes, unit: bytes) -> None:
-    body = start + unit * (800_000 // len(unit))
+    body = start + unit * (400_000 // len(unit))
     began = time.process_time()
     parser = SitemapParser()
     for at in range(0, len(body), 65_536):
         parser.feed(body[at : at + 65_536])
     parser.close()
-    assert time.process_time() - began < 4
+    assert time.process_time() - began < 3
 
 
 @given(st.text("ab&;#x1<>", max_size=40))

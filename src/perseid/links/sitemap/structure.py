@@ -15,7 +15,6 @@ _MAX_LASTMOD = 64
 _MAX_NAMES = 1_000
 _LOOK_BACK = 64
 
-
 # Plain integers: they are compared twice for every element.
 _ENTRY = 1
 _URL = 2
@@ -157,7 +156,7 @@ class Structure:
         local = local.lower()
         roles = _ROLES[self.kind]
         role = roles.get(local, _OTHER)
-        if role is _ENTRY and (prefix == self._prefix or not self._in_entry):
+        if role == _ENTRY and (prefix == self._prefix or not self._in_entry):
             if prefix != self._prefix:
                 self._roles.clear()
                 self._prefix = prefix
