@@ -1,0 +1,433 @@
+"""Any sequence of moves, by two processes, leaves the store in agreement with the oracle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, ClassVar, TypeVar
+from unittest import TestCase
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId
+from perseid.model.job import JobKind
+from perseid.model.verdict import Denial, DenialReason
+from perseid.ports.store import Again, Done, End, Failed, Finished, HostDefaults, HostNote, Lease, NewUrl, Refused
+from perseid.testing.conformance.store.backend import SECOND, HandClock, NewBackend
+from perseid.testing.conformance.store.desk import Desk, denied, document, kickoff, page, sitemap
+from perseid.testing.conformance.store.oracle import VISIBLE, CrawlModel, Oracle
+
+T = TypeVar("T")
+DEFAULTS = HostDefaults(
+    max_active=2, interval_us=0, global_interval_us=0, give_up_after=10**6, give_up_after_us=10**15
+)
+GAP = 2 * SECOND
+UNIVERSE = [page(f"https://h{n % 4}.example/{n}") for n in range(20)]
+HOSTS = sorted({url.host for url in UNIVERSE})
+picks = st.integers(0, 10**6)
+some_urls = st.lists(st.sampled_from(UNIVERSE), max_size=6)
+sides = st.integers(0, 1)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Moves are made through either of two stores on one database; the invariants are checked after each."""
+
+    new_backend: ClassVar[NewBackend]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.sound = True
+        self.oracle = Oracle(DEFAULTS.max_active)
+        self.over: list[Lease] = []
+        """Leases that are no longer anybody's."""
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        self.sound = False
+        result = self.runner.run(work)
+        self.sound = True
+        return result
+
+    @initialize()
+    def open(self) -> None:
+        async def opened() -> list[Desk]:
+            backend, clock = type(self).new_backend(), HandClock()
+            return [await Desk.open(backend, clock, DEFAULTS) for _ in range(2)]
+
+        self.desks = self.run(opened())
+        self.clock = self.desks[0].clock
+        self.desks[1].uids = self.desks[0].uids
+        self.oracle.workers = [desk.worker for desk in self.desks]
+
+    def teardown(self) -> None:
+        if not hasattr(self, "desks"):
+            self.runner.close()
+            return
+        try:
+            if self.sound:
+                self.everything_comes_to_its_end()
+        finally:
+            for desk in self.desks:
+                self.runner.run(desk.store.close())
+            self.runner.run(self.desks[0].backend.dispose())
+            self.runner.close()
+
+    # Starting and ending crawls
+
+    @precondition(lambda self: len(self.oracle.crawls) < 5)
+    @rule(
+        side=sides,
+        first=st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=4, unique=True),
+        begin=st.sampled_from(["pages", "kickoff", "sitemap"]),
+        bounds=st.one_of(
+            st.none(), st.tuples(st.just("limit"), st.integers(1, 8)), st.tuples(st.just("depth"), st.integers(0, 3))
+        ),
+        concurrency=st.none() | st.integers(1, 3),
+        delay=st.sampled_from([0, 0, 0, SECOND]),
+        team=st.integers(1, 2),
+    )
+    def start(
+        self,
+        *,
+        side: int,
+        first: list[NewUrl],
+        begin: str,
+        bounds: tuple[str, int] | None,
+        concurrency: int | None,
+        delay: int,
+        team: int,
+    ) -> None:
+        kind, most = bounds or ("none", 0)
+        jobs = {"pages": first, "kickoff": [kickoff()], "sitemap": [*first, sitemap("https://h0.example/map")]}[begin]
+        model = CrawlModel(
+            CrawlId(0),
+            team,
+            most if kind == "limit" else None,
+            most if kind == "depth" else None,
+            concurrency,
+            delay,
+            tuple(url.key for url in jobs),
+        )
+        started = self.desks[side].start_with(
+            jobs,
+            team=team,
+            limit=model.limit,
+            max_discovery_depth=model.most,
+            max_concurrency=concurrency,
+            delay_us=delay,
+        )
+        model.id = self.run(started)
+        model.offer(jobs)
+        model.settle()
+        self.oracle.crawls[model.id] = model
+
+    def _pick(self, pick: int) -> CrawlModel:
+        return list(self.oracle.crawls.values())[pick % len(self.oracle.crawls)]
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks)
+    def cancel(self, side: int, pick: int) -> None:
+        crawl = self._pick(pick)
+        was_running = crawl.status is CrawlStatus.SCRAPING
+        assert self.run(self.desks[side].store.cancel(crawl.id)) is was_running
+        if was_running:
+            crawl.status = CrawlStatus.CANCELLED
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks, urls=some_urls, refused=some_urls)
+    def add(self, side: int, pick: int, urls: list[NewUrl], refused: list[NewUrl]) -> None:
+        crawl = self._pick(pick)
+        if crawl.most is not None:
+            return
+        before = len(crawl.jobs)
+        refusals = [denied(url.url) for url in refused]
+        admitted = self.run(self.desks[side].store.add(crawl.id, urls, denied=refusals))
+        if crawl.status is CrawlStatus.SCRAPING:
+            crawl.offer(urls)
+            crawl.refuse(url.key for url in refused)
+        assert admitted == len(crawl.jobs) - before
+
+    @rule(side=sides)
+    def sweep(self, side: int) -> None:
+        self.run(self.desks[side].store.sweep(chunk=3))
+
+    @rule(side=sides)
+    def prune(self, side: int) -> None:
+        ended = {crawl.id for crawl in self.oracle.crawls.values() if crawl.status is not CrawlStatus.SCRAPING}
+        busy = {held.lease.crawl for held in self.oracle.held.values()}
+        gone = set(self.run(self.desks[side].store.prune(ended_before_us=self.clock.now)))
+        assert gone == ended - busy, "crawls that ended go, save those whose jobs still run"
+        for crawl in gone:
+            del self.oracle.crawls[crawl]
+            del self.desks[0].uids[crawl]
+
+    # Claiming and finishing
+
+    @rule(side=sides, want=st.integers(1, 6), pick=picks)
+    def claim(self, side: int, want: int, pick: int) -> None:
+        if not self.oracle.workers:
+            self.register(side=side)
+        worker = self.oracle.workers[pick % len(self.oracle.workers)]
+        while want > 0:
+            leases = self.run(self.desks[side].claim(want, worker=worker))
+            assert len(leases) <= want
+            self.oracle.claimed(worker, leases, self.clock.now)
+            want -= len(leases)
+            if not leases:
+                assert self.oracle.must_run(self.clock.now) == [], "stranded"
+                return
+
+    @precondition(lambda self: self.oracle.held)
+    @rule(
+        side=sides,
+        pick=picks,
+        ends=st.lists(
+            st.tuples(
+                st.sampled_from(["done", "done", "done", "failed", "refused", "again", "later", "moved", "throttled"]),
+                some_urls,
+                st.lists(st.sampled_from(UNIVERSE), max_size=2),
+                st.booleans(),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+    )
+    def finish(
+        self, side: int, pick: int, ends: list[tuple[str, list[NewUrl], list[NewUrl], bool]]
+    ) -> None:
+        held = list(self.oracle.held.values())
+        turned = held[pick % len(held) :] + held[: pick % len(held)]
+        batch, expected = [], []
+        for one, (kind, urls, refused, flag) in zip(turned, ends, strict=False):
+            finished = self._finished(one.lease, kind, urls, refused, flag=flag)
+            batch.append(finished)
+            expected.append(self.oracle.crawls[one.lease.crawl].status is CrawlStatus.SCRAPING)
+        result = self.run(self.desks[side].step(batch))
+        assert result.kept == expected
+        for finished, kept in zip(batch, expected, strict=True):
+            self._record(finished, kept=kept)
+        for crawl in self.oracle.crawls.values():
+            crawl.settle()
+
+    def _finished(
+        self, lease: Lease, kind: str, urls: list[NewUrl], refused: list[NewUrl], *, flag: bool
+    ) -> Finished:
+        crawl = self.oracle.crawls[lease.crawl]
+        is_page = lease.kind is not JobKind.SITEMAP
+        stored = document(lease.url) if is_page else None
+        host = HOSTS[len(urls) % len(HOSTS)]
+        ends: dict[str, End] = {
+            "done": Done(document=stored),
+            "failed": Failed(code="http_500", message="broken", document=stored if flag else None),
+            "refused": Refused(denial=Denial(DenialReason.ROBOTS_TXT, "/")),
+            "again": Again(attempted=flag),
+            "later": Again(delay_us=SECOND * (1 + len(urls)), attempted=flag),
+            "moved": Again(host=host, hops=b"h", delay_us=SECOND if flag else 0),
+            "throttled": Again(),
+        }
+        throttled = kind == "throttled"
+        note = HostNote(
+            host=lease.host,
+            answered=not throttled,
+            throttled=throttled,
+            retry_after_us=(5 if flag else 1) * SECOND if throttled else None,
+            request_age_us=0,
+            gap_us=GAP if flag and lease.host == HOSTS[0] else None,
+        )
+        links = urls if kind == "done" else []
+        if lease.kind is JobKind.SITEMAP:
+            links = [url._replace(sitemap=True) for url in links] if crawl.most is None else []
+        return Finished(
+            lease=lease,
+            end=ends[kind],
+            urls=links,
+            denied=[denied(url.url) for url in refused] if kind == "done" else [],
+            cut=crawl.most is not None and is_page and lease.depth >= crawl.most,
+            hosts=[note],
+        )
+
+    def _record(self, finished: Finished, *, kept: bool) -> None:
+        """What the oracle makes of one end."""
+        lease, now = finished.lease, self.clock.now
+        (note,) = finished.hosts
+        self.oracle.host(note.host).gap = note.gap_us or self.oracle.host(note.host).gap
+        self.oracle.release(lease.lock, now, note.request_age_us)
+        self.over.append(lease)
+        if note.retry_after_us is not None:
+            self.oracle.throttle(note.host, now, note.retry_after_us)
+        if not kept:
+            return
+        crawl = self.oracle.crawls[lease.crawl]
+        job = crawl.jobs[lease.key]
+        match finished.end:
+            case Done(document=stored):
+                crawl.end(lease.key, "done", stored.url if stored else None)
+                crawl.follow(lease.key, finished.urls)
+                crawl.refuse(refusal.key for refusal in finished.denied)
+            case Failed(document=stored):
+                crawl.end(lease.key, "failed", stored.url if stored else None)
+            case Refused():
+                crawl.end(lease.key, "denied")
+            case Again() as again:
+                job.state, job.due = "waiting", now + again.delay_us
+                job.attempts += again.attempted
+                job.host = again.host or job.host
+
+    @precondition(lambda self: self.oracle.held)
+    @rule(side=sides, pick=picks, to=st.sampled_from(UNIVERSE))
+    def finish_redirected(self, side: int, pick: int, to: NewUrl) -> None:
+        lease = list(self.oracle.held.values())[pick % len(self.oracle.held)].lease
+        crawl = self.oracle.crawls[lease.crawl]
+        if crawl.most is not None or lease.kind is JobKind.SITEMAP:
+            return
+        note = HostNote(host=lease.host, answered=True, request_age_us=0)
+        end = Done(document=document(to.url))
+        finished = Finished(lease=lease, end=end, final_key=to.key, final_url=to.url, hosts=[note])
+        kept = self.run(self.desks[side].step([finished])).kept[0]
+        assert kept is (crawl.status is CrawlStatus.SCRAPING)
+        self.oracle.release(lease.lock, self.clock.now, 0)
+        self.over.append(lease)
+        if not kept:
+            return
+        owner = crawl.aliases.get(to.key, to.key)
+        other = crawl.jobs.get(owner)
+        if owner != lease.key and other is not None and other.state in {"waiting", "leased", "done"}:
+            crawl.end(lease.key, "duplicate")
+        else:
+            crawl.end(lease.key, "done", to.url)
+            if other is None:
+                crawl.aliases[to.key] = lease.key
+        crawl.settle()
+
+    @precondition(lambda self: self.over)
+    @rule(side=sides, pick=picks, urls=some_urls)
+    def finish_what_is_over(self, side: int, pick: int, urls: list[NewUrl]) -> None:
+        lease = self.over[pick % len(self.over)]
+        stale = Finished(lease=lease, end=Done(document=document(lease.url)), urls=urls)
+        assert self.run(self.desks[side].step([stale])).kept == [False]
+
+    # Workers, time and limits
+
+    @rule(side=sides)
+    def register(self, side: int) -> None:
+        self.oracle.workers.append(self.run(self.desks[side].store.register("host", 1, 1)))
+
+    @precondition(lambda self: self.oracle.workers)
+    @rule(side=sides, pick=picks, die=st.booleans())
+    def reap(self, side: int, pick: int, *, die: bool) -> None:
+        now = self.clock.now
+        dead = [self.oracle.workers[pick % len(self.oracle.workers)]] if die else []
+        lost = [
+            lock
+            for lock, held in self.oracle.held.items()
+            if held.worker in dead or held.lease.expires_at <= now
+        ]
+        assert self.run(self.desks[side].store.reap(dead)) == len(lost)
+        for lock in lost:
+            self.over.append(self.oracle.held[lock].lease)
+            self.oracle.give_back(lock, now)
+        self.oracle.workers = [worker for worker in self.oracle.workers if worker not in dead]
+
+    @precondition(lambda self: self.oracle.workers)
+    @rule(side=sides, pick=picks)
+    def beat(self, side: int, pick: int) -> None:
+        worker = self.oracle.workers[pick % len(self.oracle.workers)]
+        ended = {
+            held.lease.crawl
+            for held in self.oracle.held.values()
+            if held.worker == worker
+            and self.oracle.crawls[held.lease.crawl].status is not CrawlStatus.SCRAPING
+        }
+        assert self.run(self.desks[side].store.beat(worker)) == ended
+
+    @rule(us=st.sampled_from([1, SECOND // 2, SECOND, 3 * SECOND, 10 * SECOND, 121 * SECOND]))
+    def time_passes(self, us: int) -> None:
+        self.clock.advance(us)
+
+    @rule(side=sides, team=st.integers(1, 2), most=st.none() | st.integers(1, 3))
+    def limit_a_team(self, side: int, team: int, most: int | None) -> None:
+        self.run(self.desks[side].store.set_team_limit(team, most))
+        self.oracle.teams[team] = most
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks, most=st.none() | st.integers(1, 3))
+    def limit_a_crawl(self, side: int, pick: int, most: int | None) -> None:
+        crawl = self._pick(pick)
+        self.run(self.desks[side].store.set_crawl_limits(crawl.id, max_concurrency=most))
+        crawl.concurrency = most
+
+    @precondition(lambda self: not self.oracle.held and self.oracle.waiting)
+    @rule(side=sides)
+    def what_waits_is_claimed_in_time(self, side: int) -> None:
+        if not self.oracle.workers:
+            self.register(side=side)
+        worker = self.oracle.workers[0]
+        for _ in range(20):
+            result = self.run(self.desks[side].step((), 1, worker=worker))
+            self.oracle.claimed(worker, result.leases, self.clock.now)
+            if result.leases:
+                return
+            assert result.wait_us is not None, "work waits, and nothing says for when"
+            self.clock.advance(max(1, result.wait_us))
+        raise AssertionError("nothing is leased, yet what waits is not given out")
+
+    def everything_comes_to_its_end(self) -> None:
+        """Whatever happened, working on ends every crawl that runs."""
+        for _ in range(3_000):
+            for held in list(self.oracle.held.values()):
+                self.finish(side=0, pick=0, ends=[("done", [], [], False)])
+                assert held.lease.lock not in self.oracle.held
+            if not self.oracle.waiting:
+                break
+            self.what_waits_is_claimed_in_time(side=1)
+        assert self.oracle.running() == []
+        self.agrees()
+
+    # What always holds
+
+    @invariant()
+    def agrees(self) -> None:
+        if hasattr(self, "desks"):
+            self.run(self._agrees())
+
+    async def _agrees(self) -> None:
+        desk = self.desks[0]
+        assert await desk.store.audit() == []
+        assert await desk.store.unpark() == 0
+        assert {crawl.id for crawl in await desk.store.crawls()} == set(self.oracle.crawls)
+        for crawl in self.oracle.crawls.values():
+            await self._crawl_agrees(desk, crawl)
+
+    async def _crawl_agrees(self, desk: Desk, crawl: CrawlModel) -> None:
+        seen = await desk.look(crawl.id)
+        counts = seen.counts
+        assert seen.status is crawl.status
+        if crawl.status is not CrawlStatus.CANCELLED:
+            assert counts.open == crawl.open
+        assert counts.discovered == sum(job.is_page for job in crawl.jobs.values())
+        assert (counts.done, counts.failed) == (crawl.count("done"), crawl.count("failed"))
+        assert (counts.duplicate, counts.denied) == (crawl.count("duplicate"), crawl.count("denied"))
+        assert await desk.documents(crawl.id) == crawl.documents
+        ledger = {denied(row.url).key for row in await desk.store.denied(crawl.id)}
+        assert ledger - set(crawl.aliases) == crawl.refused - set(crawl.aliases)
+        jobs = {job.url: job for job in await desk.jobs(crawl.id)}
+        assert set(jobs) == {job.url for job in crawl.jobs.values()}
+        for job in crawl.jobs.values():
+            if crawl.status is not CrawlStatus.CANCELLED or job.state not in {"waiting", "leased"}:
+                assert jobs[job.url].state in VISIBLE[job.state], job.url
+
+
+def machine_test(backend: NewBackend) -> type[TestCase]:
+    """The machine as a test case; how long it runs is up to the profile of Hypothesis that is loaded."""
+
+    class BoundMachine(StoreMachine):
+        new_backend = staticmethod(backend)
+
+    case: type[TestCase] = BoundMachine.TestCase
+    BoundMachine.TestCase.settings = settings(
+        deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    )
+    return case

@@ -1,0 +1,253 @@
+"""A store in a few dictionaries, slow and plain: what the real one must agree with after every move.
+
+It does not say which job comes next; it says which claims are lawful and which jobs can't be held back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId, LockToken, WorkerId
+from perseid.model.job import JobKind, JobState
+from perseid.ports.store import Lease, NewUrl
+from perseid.testing.conformance.store.backend import SECOND
+
+State = Literal["waiting", "leased", "done", "failed", "duplicate", "denied"]
+OPEN: frozenset[State] = frozenset({"waiting", "leased"})
+VISIBLE: dict[State, frozenset[JobState]] = {
+    "waiting": frozenset({JobState.QUEUED, JobState.BACKLOG, JobState.RETRYING}),
+    "leased": frozenset({JobState.ACTIVE}),
+    "done": frozenset({JobState.COMPLETED}),
+    "failed": frozenset({JobState.FAILED}),
+    "duplicate": frozenset({JobState.DUPLICATE}),
+    "denied": frozenset({JobState.DENIED}),
+}
+
+
+@dataclass
+class Job:
+    url: str
+    host: str
+    kind: JobKind
+    state: State = "waiting"
+    due: int = 0
+    attempts: int = 0
+    stalls: int = 0
+
+    @property
+    def is_page(self) -> bool:
+        return self.kind is not JobKind.SITEMAP
+
+
+@dataclass
+class CrawlModel:
+    id: CrawlId
+    team: int
+    limit: int | None
+    most: int | None
+    """Maximum discovery depth."""
+    concurrency: int | None
+    delay: int
+    first: tuple[int, ...] = ()
+    status: CrawlStatus = CrawlStatus.SCRAPING
+    jobs: dict[int, Job] = field(default_factory=dict)
+    aliases: dict[int, int] = field(default_factory=dict)
+    refused: set[int] = field(default_factory=set)
+    links: dict[int, list[NewUrl]] = field(default_factory=dict)
+    """Of pages done: who links to whom, for depths."""
+    documents: list[str] = field(default_factory=list)
+    not_before: int = 0
+    surely_open: int = 0
+
+    def count(self, *states: State) -> int:
+        return sum(job.is_page and job.state in states for job in self.jobs.values())
+
+    @property
+    def open(self) -> int:
+        return sum(job.state in OPEN for job in self.jobs.values())
+
+    def offer(self, urls: Iterable[NewUrl]) -> None:
+        """Admit what is new, within the limit."""
+        for url in urls:
+            if url.key in self.jobs or url.key in self.aliases:
+                continue
+            pages = sum(job.is_page for job in self.jobs.values())
+            if url.kind is JobKind.SITEMAP or self.limit is None or pages < self.limit:
+                self.jobs[url.key] = Job(url.url, url.host, url.kind)
+                self.refused.discard(url.key)
+            else:
+                self.refused.add(url.key)
+
+    def refuse(self, keys: Iterable[int]) -> None:
+        self.refused |= {key for key in keys if key not in self.jobs and key not in self.aliases}
+
+    def depths(self) -> dict[int, int]:
+        """Shortest known path to every page, over the links of the pages that are done."""
+        found = dict.fromkeys(self.first, 0)
+        level = list(self.first)
+        while level:
+            depth = found[level[0]] + 1
+            targets = [url.key for key in level for url in self.links.get(key, ())]
+            level = [key for key in dict.fromkeys(targets) if key not in found]
+            found |= dict.fromkeys(level, depth)
+        return found
+
+    def follow(self, key: int, urls: Sequence[NewUrl]) -> None:
+        """A page is done and shows its links; those near enough are admitted, by now or later."""
+        self.links[key] = list(urls)
+        if self.most is None:
+            self.offer(urls)
+            return
+        depths = self.depths()
+        seen = [url for shown in self.links.values() for url in shown]
+        self.offer(url for url in seen if depths.get(url.key, self.most + 1) <= self.most)
+        self.refuse(url.key for url in seen)
+
+    def end(self, key: int, state: State, document: str | None = None) -> None:
+        self.jobs[key].state = state
+        if document is not None:
+            self.documents.append(document)
+
+    def settle(self) -> None:
+        if self.status is CrawlStatus.SCRAPING and self.open == 0:
+            self.status = CrawlStatus.COMPLETED
+
+
+@dataclass
+class HostModel:
+    gap: int = 0
+    not_before: int = 0
+    """No claim is lawful before."""
+    surely_open: int = 0
+    """From then on nothing but its slots holds it back."""
+
+
+@dataclass
+class Held:
+    lease: Lease
+    worker: WorkerId
+    host: str
+
+
+class Oracle:
+    """All crawls, hosts, teams and leases."""
+
+    def __init__(self, max_active: int) -> None:
+        self.max_active = max_active
+        self.crawls: dict[CrawlId, CrawlModel] = {}
+        self.hosts: dict[str, HostModel] = {}
+        self.teams: dict[int, int | None] = {}
+        self.held: dict[LockToken, Held] = {}
+        self.workers: list[WorkerId] = []
+
+    def host(self, name: str) -> HostModel:
+        return self.hosts.setdefault(name, HostModel())
+
+    def _most_of_host(self, name: str) -> int:
+        return 1 if self.host(name).gap else self.max_active
+
+    def _page_leases(self, crawl: CrawlId) -> int:
+        leases = (held.lease for held in self.held.values())
+        return sum(lease.crawl == crawl and lease.kind is JobKind.PAGE for lease in leases)
+
+    def _most_of_crawl(self, crawl: CrawlModel) -> int:
+        return 1 if crawl.delay else crawl.concurrency or 10**9
+
+    def _team_leases(self, team: int) -> int:
+        return sum(self.team_of.get(held.lease.crawl) == team for held in self.held.values())
+
+    @property
+    def team_of(self) -> dict[CrawlId, int]:
+        return {crawl.id: crawl.team for crawl in self.crawls.values()}
+
+    def claimed(self, worker: WorkerId, leases: Sequence[Lease], now: int) -> None:
+        """Every one of these claims was lawful, or this raises."""
+        assert not leases or worker in self.workers, "a dead worker got work"
+        for lease in leases:
+            crawl = self.crawls[lease.crawl]
+            job = crawl.jobs[lease.key]
+            assert crawl.status is CrawlStatus.SCRAPING, "a job of an ended crawl was claimed"
+            assert job.state == "waiting", f"a job that is {job.state} was claimed"
+            assert job.due <= now, "a job was claimed before its time"
+            assert (lease.attempts, lease.stalls, lease.host) == (job.attempts, job.stalls, job.host)
+            assert self.host(job.host).not_before <= now, "a host was asked before its time"
+            assert lease.kind is not JobKind.PAGE or crawl.not_before <= now, "the crawl's delay was cut short"
+            if crawl.most is not None:
+                assert lease.depth == crawl.depths()[lease.key]
+            job.state = "leased"
+            self.held[lease.lock] = Held(lease, worker, job.host)
+            if lease.kind is JobKind.PAGE and crawl.delay:
+                crawl.not_before = now + crawl.delay
+        self._check_limits(leases)
+
+    def _check_limits(self, fresh: Sequence[Lease]) -> None:
+        """Limits bind new claims; what ran when a limit was lowered runs on."""
+        hosts = Counter(held.host for held in self.held.values())
+        for lease in fresh:
+            crawl = self.crawls[lease.crawl]
+            assert hosts[lease.host] <= self._most_of_host(lease.host), "too many at one host"
+            if lease.kind is JobKind.PAGE:
+                assert self._page_leases(lease.crawl) <= self._most_of_crawl(crawl), "too many of one crawl"
+            team = self.teams.get(crawl.team)
+            assert team is None or self._team_leases(crawl.team) <= team, "too many of one team"
+
+    def must_run(self, now: int) -> list[str]:
+        """Waiting jobs that nothing holds back: a claim that ends with fewer than wanted strands them."""
+        hosts = Counter(held.host for held in self.held.values())
+        found = []
+        for crawl in self.crawls.values():
+            team = self.teams.get(crawl.team)
+            if crawl.status is not CrawlStatus.SCRAPING or (team is not None and self._team_leases(crawl.team) >= team):
+                continue
+            full = self._page_leases(crawl.id) >= self._most_of_crawl(crawl) or crawl.surely_open > now
+            for job in crawl.jobs.values():
+                open_host = self.host(job.host).surely_open <= now
+                room = hosts[job.host] < self._most_of_host(job.host)
+                blocked = full and job.kind is JobKind.PAGE
+                if job.state == "waiting" and job.due <= now and open_host and room and not blocked:
+                    found.append(job.url)
+        return found
+
+    def release(self, lock: LockToken, now: int, age: int | None) -> Held | None:
+        """The lease is over; `age` is that of its last request, None where nobody knows."""
+        held = self.held.pop(lock, None)
+        if held is None:
+            return None
+        host = self.host(held.host)
+        if host.gap:
+            open_at = now - (age or 0) + host.gap
+            host.not_before = max(host.not_before, open_at)
+            host.surely_open = max(host.surely_open, open_at)
+        crawl = self.crawls.get(held.lease.crawl)
+        if crawl is not None and crawl.delay:
+            crawl.surely_open = max(crawl.surely_open, now + crawl.delay)
+        return held
+
+    def throttle(self, name: str, now: int, retry_after: int) -> None:
+        host = self.host(name)
+        if now >= host.surely_open:
+            host.not_before = max(host.not_before, now + retry_after)
+        host.surely_open = max(host.surely_open, now + retry_after * 5 // 4 + SECOND)
+
+    def give_back(self, lock: LockToken, now: int) -> None:
+        """Reaped: back to waiting, with a stall; a job that stalled too often fails."""
+        held = self.release(lock, now, None)
+        assert held is not None
+        crawl = self.crawls.get(held.lease.crawl)
+        if crawl is None or crawl.status is not CrawlStatus.SCRAPING:
+            return
+        job = crawl.jobs[held.lease.key]
+        job.stalls += 1
+        job.state = "waiting" if job.stalls < 9 else "failed"
+        crawl.settle()
+
+    def running(self) -> list[CrawlModel]:
+        return [crawl for crawl in self.crawls.values() if crawl.status is CrawlStatus.SCRAPING]
+
+    @property
+    def waiting(self) -> bool:
+        return any(job.state == "waiting" for crawl in self.running() for job in crawl.jobs.values())

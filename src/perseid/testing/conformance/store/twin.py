@@ -1,0 +1,110 @@
+"""Two processes on one database see each other's work and never do it twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+from perseid.model.crawl import CrawlStatus
+from perseid.ports.store import Lease
+from perseid.testing.conformance.store.backend import SECOND
+from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, links, page
+
+
+async def test_what_one_starts_the_other_works_on(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    crawl = await desk.start()
+    await twin.finish(await twin.one(), "a")
+    await desk.finish(await desk.one())
+    assert (await twin.look(crawl)).status is CrawlStatus.COMPLETED
+    assert await desk.documents(crawl) == await twin.documents(crawl) == [HOME, page("a").url]
+
+
+async def test_a_lease_may_be_finished_through_another_store(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    await desk.start()
+    assert await twin.finish(await desk.one())
+    assert await desk.claim(5) == []
+
+
+async def test_a_cancel_reaches_the_other(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    crawl = await desk.start("a", "b")
+    lease = await twin.one()
+    await desk.store.cancel(crawl)
+    assert await twin.store.beat(twin.worker) == {crawl}
+    assert not await twin.finish(lease)
+    assert await twin.claim(5) == []
+
+
+async def test_each_sees_the_others_visited_urls(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    crawl = await desk.start("a", "b")
+    a, b = await desk.one(), await twin.one()
+    await desk.finish(a, "c", "d")
+    await twin.finish(b, "c", "d", "e")
+    assert (await desk.look(crawl)).counts.discovered == 5
+    assert await desk.store.add(crawl, links("c", "e", "f")) == 1
+
+
+async def test_a_reaped_twins_known_urls_do_not_lie(desk: Desk, bench: Bench) -> None:
+    """A worker may remember which keys it wrote, but only those that were."""
+    twin = await bench.twin(desk)
+    crawl = await desk.start()
+    lost = await twin.one()
+    await desk.store.reap([twin.worker])
+    assert (await twin.step([ended(lost, "a", "b")])).kept == [False]
+    await twin.store.register("here", 1, 1)
+    await twin.finish(await desk.one(), "a", "b")
+    assert (await desk.look(crawl)).counts.discovered == 3
+
+
+async def test_limits_and_robots_are_shared(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    await desk.store.put_robots("https://site.example", 200, b"x")
+    assert await twin.store.get_robots("https://site.example") == (desk.clock.now, 200, b"x")
+    await desk.store.set_team_limit(1, 1)
+    await desk.start("a", "b")
+    await desk.one()
+    assert await twin.claim(5) == []
+
+
+async def test_jobs_of_one_are_reaped_by_the_other(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    await desk.start("a", "b")
+    await desk.claim(2)
+    assert await twin.store.reap([desk.worker]) == 2
+    assert len(await twin.claim_all()) == 2
+    assert await desk.store.beat(desk.worker) is None
+
+
+async def _work(desk: Desk, site: dict[str, list[str]], runs: list[str]) -> None:
+    """A worker that goes on until it met nothing to do a few times."""
+    idle = 0
+    held: list[Lease] = []
+    while idle < 5:
+        done = [ended(lease, *site.get(lease.url, [])) for lease in held]
+        held = (await desk.step(done, 3)).leases
+        runs += [lease.url for lease in held]
+        idle = 0 if held else idle + 1
+        await asyncio.sleep(0)
+
+
+async def test_many_at_once_do_everything_exactly_once(desk: Desk, bench: Bench) -> None:
+    site = {page(f"{n}").url: [f"{m}" for m in range(2 * n, min(2 * n + 12, 300))] for n in range(300)}
+    crawl = await desk.start("1", max_concurrency=8)
+    twins = [desk, await bench.twin(desk), await bench.twin(desk)]
+    runs: list[str] = []
+    await asyncio.gather(*(_work(side, site, runs) for side in twins))
+    await _work(desk, site, runs)
+    seen = await desk.look(crawl)
+    assert len(runs) == len(set(runs)) == seen.counts.discovered == seen.counts.done
+    assert seen.counts.done >= 290
+    assert seen.status is CrawlStatus.COMPLETED
+
+
+async def test_time_is_the_stores_own(desk: Desk, bench: Bench) -> None:
+    twin = await bench.twin(desk)
+    await desk.start()
+    lease = await desk.one(lease_us=SECOND)
+    desk.clock.now = lease.expires_at + 1
+    assert await twin.store.reap([]) == 1
