@@ -1,4 +1,4 @@
-"""Cookies within one redirect chain: a small RFC 6265 jar that travels with the job as a plain list."""
+"""Cookies within one redirect chain: a small RFC 6265 jar that travels with the job as bytes."""
 
 from __future__ import annotations
 
@@ -34,6 +34,18 @@ class Cookie(msgspec.Struct, frozen=True, array_like=True):
     expires_at_s: float | None
 
 
+_DECODER = msgspec.msgpack.Decoder(list[Cookie])
+
+
+def join_cookies(given: str | None, gathered: str | None) -> str | None:
+    """One Cookie header of the caller's and the chain's cookies; of two by one name the chain's is newer."""
+    if not given or not gathered:
+        return given or gathered
+    newer = {pair.partition("=")[0] for pair in gathered.split("; ")}
+    kept = [pair for pair in given.split("; ") if pair.partition("=")[0] not in newer]
+    return "; ".join([*kept, gathered])
+
+
 class ChainCookies:
     """Cookies gathered along a chain of redirects. `now_s` is wall time, in seconds."""
 
@@ -42,17 +54,16 @@ class ChainCookies:
         self._cookies = {(cookie.domain, cookie.path, cookie.name): cookie for cookie in cookies}
 
     @classmethod
-    def load(cls, data: object, *, now_s: Callable[[], float] = time.time) -> ChainCookies:
+    def load(cls, data: bytes, *, now_s: Callable[[], float] = time.time) -> ChainCookies:
         """The inverse of `dump`; whatever isn't a list of cookies gives an empty jar."""
         try:
-            return cls(msgspec.convert(data, list[Cookie]), now_s=now_s)
-        except msgspec.ValidationError:
+            return cls(_DECODER.decode(data) if data else (), now_s=now_s)
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return cls(now_s=now_s)
 
-    def dump(self) -> list[list[str | bool | float | None]]:
-        """A plain list, to be written as JSON."""
-        dumped: list[list[str | bool | float | None]] = msgspec.to_builtins(list(self._cookies.values()))
-        return dumped
+    def dump(self) -> bytes:
+        """The cookies in their order, to travel with the job; empty if there are none."""
+        return msgspec.msgpack.encode(list(self._cookies.values())) if self._cookies else b""
 
     def __len__(self) -> int:
         return len(self._cookies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,13 @@ from yarl import URL
 from perseid._version import __version__
 from perseid.errors import ConfigError
 from perseid.fetch.body import BodyReader, BodyTruncated, Bounds
+from perseid.fetch.cookies import ChainCookies, join_cookies
 from perseid.fetch.exchange import CURRENT, Exchange
 from perseid.fetch.guard import NOTHING, Allowance, host_name
 from perseid.fetch.inflate import ACCEPT_ENCODING, inflater
 from perseid.fetch.pool import PoolOptions, Pools
 from perseid.fetch.proxy import Proxy, parse_proxy
+from perseid.fetch.retry_after import parse_retry_after
 from perseid.fetch.trouble import EXPECTED, failure_of
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response
@@ -148,10 +151,12 @@ class HttpFetcher(Fetcher):
         if answer.status < 200 or (answer.status == 407 and exchange.proxy is not None):
             answer.close()
             return _odd_status(answer, exchange)
+        chain = b""
         headers = read_headers(answer.raw_headers)
         known = dict(reversed(headers))  # the first of several counts
         if answer.status in _REDIRECTS and "location" in known:
             body, wire = b"", await _drain(answer)
+            chain = _next_chain(request, headers)
         else:
             length = known.get("content-length", "")
             reader = BodyReader(
@@ -173,6 +178,8 @@ class HttpFetcher(Fetcher):
             private=exchange.private,
             elapsed_us=exchange.elapsed_us(),
             wire_bytes=wire,
+            retry_after_s=_retry_after_s(known),
+            chain=chain,
         )
 
     def _headers(self, request: FetchRequest, url: URL) -> CIMultiDict[str]:
@@ -186,6 +193,11 @@ class HttpFetcher(Fetcher):
         for name, value in request.headers:
             if name.lower() not in _HOP_BY_HOP:
                 headers[name] = value
+        if request.chain:
+            gathered = ChainCookies.load(request.chain).header_for(request.url)
+            cookie = join_cookies(headers.get("Cookie"), gathered)
+            if cookie is not None:
+                headers["Cookie"] = cookie
         if url.raw_user is not None:
             # The header that was asked for wins over the credentials in the URL; both at once are refused.
             headers.pop("Authorization", None)
@@ -225,6 +237,20 @@ def _request_url(text: str) -> URL:
         # An empty query is part of the request target; the library would drop it.
         return URL.build(scheme=url.scheme, authority=url.raw_authority, path=f"{url.raw_path}?", encoded=True)
     return url
+
+
+def _next_chain(request: FetchRequest, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """The chain's cookies with those that this redirect sets."""
+    if not any(name == "set-cookie" for name, _ in headers):
+        return request.chain
+    cookies = ChainCookies.load(request.chain)
+    cookies.set_from(request.url, headers)
+    return cookies.dump()
+
+
+def _retry_after_s(known: dict[str, str]) -> float | None:
+    value = known.get("retry-after")
+    return None if value is None else parse_retry_after(value, now_us=time.time_ns() // 1000)
 
 
 def _odd_status(answer: aiohttp.ClientResponse, exchange: Exchange) -> FetchFailure:

@@ -9,7 +9,6 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from perseid.fetch.retry_after import parse_retry_after
 from perseid.links.robots import MAX_BYTES, Robots
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, RobotsSource
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from perseid.ports.clock import Clock
 
 PRODUCT_TOKEN = "perseid"  # noqa: S105 - the name sites use for us, no secret
-TTL_US = 24 * 3600 * 1_000_000
-FAILED_TTL_US = 5 * 60 * 1_000_000
+TTL_S = 24 * 3600.0
+FAILED_TTL_S = 5 * 60.0
 """How long an outage keeps a site shut: short, for most outages are."""
 
 TRIES = 3
@@ -60,12 +59,14 @@ class RobotsCache(RobotsSource):
         *,
         store: RobotsStore | None = None,
         agents: Sequence[str] = (PRODUCT_TOKEN,),
+        ttl_s: float = TTL_S,
         max_entries: int = 4096,
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._store = store
         self._agents = tuple(agents)
+        self._ttl_us = int(ttl_s * 1_000_000)
         self._max_entries = max_entries
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._locks: dict[str, tuple[asyncio.Lock, list[object]]] = {}
@@ -83,7 +84,7 @@ class RobotsCache(RobotsSource):
         if row is None:
             return None
         fetched_at_us, status, body = row
-        entry = _Entry(fetched_at_us, _ttl_us(status), self._robots(status, body))
+        entry = _Entry(fetched_at_us, self._keep_us(status), self._robots(status, body))
         if not _fresh(entry, now_us):
             return None
         self._keep(origin, entry)
@@ -103,7 +104,7 @@ class RobotsCache(RobotsSource):
                     return known
                 status, body = await self._ask(origin, request)
                 robots = self._robots(status, body)
-                self._keep(origin, _Entry(self._clock.now_us(), _ttl_us(status), robots))
+                self._keep(origin, _Entry(self._clock.now_us(), self._keep_us(status), robots))
                 if self._store is not None:
                     await self._store.put_robots(origin, status, body)
                 return robots
@@ -117,6 +118,11 @@ class RobotsCache(RobotsSource):
         self._entries.move_to_end(origin)
         while len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
+
+    def _keep_us(self, status: int) -> int:
+        # A site that is only busy (429) has rules, we just don't know them: ask again soon.
+        passing = status == _UNREACHABLE or status >= 500 or status == 429
+        return min(self._ttl_us, int(FAILED_TTL_S * 1_000_000)) if passing else self._ttl_us
 
     def _robots(self, status: int, body: bytes) -> Robots:
         if status == _UNREACHABLE:
@@ -142,9 +148,7 @@ class RobotsCache(RobotsSource):
         return outcome.status, b""
 
     def _pause_s(self, outcome: Response | FetchFailure, attempt: int) -> float:
-        asked = None
-        if isinstance(outcome, Response):
-            asked = parse_retry_after(outcome.header("retry-after"), now_us=self._clock.now_us())
+        asked = outcome.retry_after_s if isinstance(outcome, Response) else None
         return min(max(asked or 0.0, _PAUSES_S[attempt]), _MAX_PAUSE_S)
 
     async def _follow(self, url: str, request: FetchRequest) -> Response | FetchFailure:
@@ -153,6 +157,7 @@ class RobotsCache(RobotsSource):
         A redirect that leads nowhere counts as no robots.txt, as a 4xx does (RFC 9309, 2.3.1.2).
         """
         home = urlsplit(url).netloc
+        chain = b""
         for hop in range(_MAX_REDIRECTS + 1):
             headers = request.headers
             if urlsplit(url).netloc != home:
@@ -168,6 +173,7 @@ class RobotsCache(RobotsSource):
                     cut_at_cap=True,
                     etag=None,
                     last_modified=None,
+                    chain=chain,
                 )
             )
             if isinstance(outcome, FetchFailure) or outcome.status not in _REDIRECTS or hop == _MAX_REDIRECTS:
@@ -175,7 +181,7 @@ class RobotsCache(RobotsSource):
             target = _target(url, outcome.header("location"))
             if target is None:
                 return outcome
-            url = target
+            url, chain = target, outcome.chain
         raise AssertionError("the loop returns at its last hop")
 
 
@@ -198,12 +204,6 @@ def _worth_retrying(outcome: Response | FetchFailure) -> bool:
     return outcome.status >= 500 or outcome.status == 429
 
 
-def _ttl_us(status: int) -> int:
-    # A site that is only busy (429) has rules, we just don't know them: ask again soon.
-    passing = status == _UNREACHABLE or status >= 500 or status == 429
-    return FAILED_TTL_US if passing else TTL_US
-
-
 def _fresh(entry: _Entry, now_us: int) -> bool:
     # A clock that was set back must not keep an entry for ever.
-    return -TTL_US < now_us - entry.fetched_at_us < entry.ttl_us
+    return -entry.ttl_us < now_us - entry.fetched_at_us < entry.ttl_us

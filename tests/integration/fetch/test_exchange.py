@@ -282,3 +282,33 @@ async def test_a_site_that_never_accepts_is_a_timeout(make_fetcher):
     assert isinstance(got, FetchFailure)
     assert (got.code, got.retryable) == (FailureCode.TIMEOUT, True)
     assert got.elapsed_us < 3_000_000
+
+
+async def test_cookies_travel_along_a_chain_and_no_further(serve, page, fetcher):
+    site = await serve(page(b"", "Location: /b", "Set-Cookie: s=1; Path=/", "Set-Cookie: t=2", status="302 X"))
+    first = await fetcher.fetch(FetchRequest(url=f"{site.base}/a/x", headers=(("Cookie", "s=0; own=3"),)))
+    assert isinstance(first, Response)
+    assert first.chain
+    second = await fetcher.fetch(
+        FetchRequest(url=f"{site.base}/b", headers=(("Cookie", "s=0; own=3"),), chain=first.chain)
+    )
+    assert isinstance(second, Response)
+    await fetcher.fetch(FetchRequest(url=f"http://localhost:{site.port}/a/b", chain=first.chain))
+    await fetcher.fetch(FetchRequest(url=f"{site.base}/a/x"))
+    sent = [field(head, "cookie") for head in site.heads]
+    assert sent == ["s=0; own=3", "own=3; s=1", None, None]
+
+
+async def test_a_chain_passes_through_a_redirect_that_sets_nothing(serve, page, fetcher):
+    site = await serve(page(b"", "Location: /b", status="302 X"))
+    got = await fetcher.fetch(FetchRequest(url=site.base, chain=b"whatever"))
+    assert isinstance(got, Response)
+    assert got.chain == b"whatever"
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("2", 2.0), ("-5", None), ("soon", None), ("999999", 3600.0)])
+async def test_retry_after_is_read(serve, page, fetcher, header, seconds):
+    site = await serve(page(b"", f"Retry-After: {header}", status="429 Slow"))
+    got = await fetcher.fetch(FetchRequest(url=site.base))
+    assert isinstance(got, Response)
+    assert got.retry_after_s == seconds

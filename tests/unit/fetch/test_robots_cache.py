@@ -6,14 +6,17 @@ import asyncio
 
 import pytest
 
-from perseid.fetch.robots_cache import FAILED_TTL_US, TTL_US, RobotsCache
+from perseid.fetch.robots_cache import FAILED_TTL_S, TTL_S, RobotsCache
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
 
+TTL_US = int(TTL_S * 1_000_000)
+FAILED_TTL_US = int(FAILED_TTL_S * 1_000_000)
 ORIGIN = "https://site.test"
 REQUEST = FetchRequest(
     url="https://site.test/page",
     etag='"x"',
+    chain=b"cookies of another chain",
     headers=(("Cookie", "a=1"), ("Authorization", "s"), ("X-Own", "1")),
 )
 RULES = b"User-agent: *\nDisallow: /private\n\nUser-agent: perseid\nDisallow: /ours\n"
@@ -62,6 +65,8 @@ class ScriptedFetcher:
         answer = self.answers[request.url]
         if isinstance(answer, list):
             answer = answer.pop(0) if len(answer) > 1 else answer[0]
+        if isinstance(answer, Response):
+            return answer
         if isinstance(answer, FailureCode):
             retryable = answer is not FailureCode.BLOCKED_ADDRESS
             return FetchFailure(url=request.url, code=answer, message="no answer", retryable=retryable)
@@ -99,6 +104,7 @@ async def test_the_request_is_for_the_rules_alone():
     (asked,) = fetcher.requests
     assert asked.url == f"{ORIGIN}/robots.txt"
     assert asked.etag is None
+    assert asked.chain == b""
     assert asked.cut_at_cap
     assert asked.timeout_s <= 15
     assert asked.headers == REQUEST.headers
@@ -257,3 +263,28 @@ async def test_origins_are_kept_apart():
     cache = RobotsCache(fetcher, clock)
     assert not (await cache.fetch("http://a.test", request=REQUEST)).allows("http://a.test/x").allowed
     assert (await cache.fetch("https://a.test", request=REQUEST)).allows("https://a.test/x").allowed
+
+
+async def test_the_time_to_keep_rules_is_the_operators():
+    clock = FakeClock()
+    fetcher = ScriptedFetcher({f"{ORIGIN}/robots.txt": RULES})
+    cache = RobotsCache(fetcher, clock, ttl_s=60)
+    await cache.fetch(ORIGIN, request=REQUEST)
+    clock.us += 60_000_000
+    assert await cache.cached(ORIGIN) is None
+
+
+async def test_a_busy_site_is_given_the_pause_it_asks_for():
+    busy = Response(url=f"{ORIGIN}/robots.txt", status=503, headers=(), body=b"", retry_after_s=5.0)
+    cache, _, clock, _ = setup([busy, RULES])
+    await cache.fetch(ORIGIN, request=REQUEST)
+    assert clock.slept == [5.0]
+
+
+async def test_cookies_of_a_redirect_are_carried_on():
+    hop = Response(
+        url=f"{ORIGIN}/robots.txt", status=302, headers=(("location", "/robots.txt"),), body=b"", chain=b"jar"
+    )
+    cache, fetcher, _, _ = setup([hop, RULES])
+    await cache.fetch(ORIGIN, request=REQUEST)
+    assert [request.chain for request in fetcher.requests] == [b"", b"jar"]
