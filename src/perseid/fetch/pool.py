@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import time
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from perseid.fetch.address import AddressKind, address_kind
 from perseid.fetch.exchange import CURRENT
 from perseid.fetch.guard import judge_address
 from perseid.fetch.mend import MAX_HEAD_BYTES, LenientHandler
+from perseid.fetch.resolver import Resolver
 from perseid.fetch.socks import SocksConnector
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from perseid.fetch.guard import Allowance
     from perseid.fetch.proxy import Proxy
 
-_DNS_TTL_S = 60
-_DNS_ENTRIES = 1024
 _MAX_SOCKS_POOLS = 32
 
 
@@ -81,7 +79,7 @@ class Pools:
         self._allowance = allowance
         self._sessions: dict[str, aiohttp.ClientSession] = {}
         self._socks: dict[str, tuple[aiohttp.ClientSession, list[object]]] = {}
-        self._resolved: dict[str, tuple[float, list[str]]] = {}
+        self._resolver = Resolver()
 
     def direct(self, *, named: bool) -> aiohttp.ClientSession:
         """Connections to the site itself, each judged by the guard as it is made."""
@@ -113,7 +111,7 @@ class Pools:
 
         Raises `PermissionError` with `exchange.refused` set, or `socket.gaierror`.
         """
-        for address in await self._resolve(exchange.host, port):
+        for address in await self._addresses(exchange.host):
             verdict = judge_address(address, port, self._allowance, named=exchange.named)
             if verdict.allowed or (exchange.named and address == exchange.host):
                 exchange.refused = ""
@@ -130,25 +128,17 @@ class Pools:
         self._socks.clear()
         for session in sessions:
             await session.close()
+        await self._resolver.close()
         if sessions:
             # Transports close in a callback of their own: give it its turn.
             await asyncio.sleep(0)
 
-    async def _resolve(self, host: str, port: int) -> list[str]:
+    async def _addresses(self, host: str) -> list[str]:
         if address_kind(host) is not AddressKind.INVALID:
             return [host]
-        now = time.monotonic()
-        known = self._resolved.get(host)
-        if known is not None and known[0] > now:
-            return known[1]
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await self._resolver.lookup(host)
         # IPv4 first: few proxies reach IPv6.
-        found.sort(key=lambda entry: entry[0] != socket.AF_INET)
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if len(self._resolved) >= _DNS_ENTRIES:
-            self._resolved.clear()
-        self._resolved[host] = (now + _DNS_TTL_S, addresses)
-        return addresses
+        return [each.address for each in sorted(found, key=lambda each: each.family != socket.AF_INET)]
 
     def _session(self, name: str, *, named: bool, judged: bool) -> aiohttp.ClientSession:
         session = self._sessions.get(name)
@@ -156,8 +146,8 @@ class Pools:
             session = self._sessions[name] = self._open(
                 aiohttp.TCPConnector(
                     socket_factory=self._socket_factory(named=named, judged=judged),
-                    resolver=aiohttp.ThreadedResolver(),
-                    ttl_dns_cache=_DNS_TTL_S,
+                    resolver=self._resolver,
+                    use_dns_cache=False,
                     **self._connector_options(),
                 )
             )

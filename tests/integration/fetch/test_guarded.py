@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 
-import aiohttp
 import pytest
 
 from perseid.fetch.guard import SETTING, Allowance
+from perseid.fetch.resolver import Found, Resolver
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
 
@@ -23,13 +23,13 @@ def resolve(monkeypatch):
     """Let names resolve to what the test says."""
 
     def fake(**names: list[str]) -> None:
-        async def lookup(_self, host, port=0, family=socket.AF_INET):
+        async def lookup(_self, host):
             return [
-                {"hostname": host, "host": address, "port": port, "family": family, "proto": 0, "flags": 0}
+                Found(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
                 for address in names[host.replace(".", "_")]
             ]
 
-        monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", lookup)
+        monkeypatch.setattr(Resolver, "lookup", lookup)
 
     return fake
 
