@@ -54,7 +54,7 @@ class Scanner:
                     self._text(buffer[at:])
                     at = len(buffer)
                 break
-            if start > at:
+            if start > at and self._listener is not None:
                 self._text(buffer[at:start])
             end = self._token(start, last=last)
             if end < 0:
@@ -69,7 +69,7 @@ class Scanner:
         """Handle what begins at `start`; the place behind it, or -1 where its end has not arrived."""
         buffer = self._buffer
         terminator, inside = ">", start + 1
-        if buffer.startswith("!", inside):
+        if buffer[inside : inside + 1] == "!":
             if len(buffer) - start < len("<![CDATA[") and not last:
                 return -1
             if buffer.startswith("<!--", start):
@@ -106,9 +106,9 @@ class Scanner:
         if inside.isalnum():
             # Most tags are but a name, and most ends are.
             self._structure.start(inside, {})
-        elif inside.startswith("/"):
+        elif inside[:1] == "/":
             self._structure.end(inside[1:].strip())
-        elif inside.startswith(("!", "?")):
+        elif inside[:1] in {"!", "?"}:
             words = inside[:64].lower().split()
             if words[:2] == ["!doctype", "html"]:
                 self._structure.start("html", {})
