@@ -56,6 +56,11 @@ class Base:
     def __init__(self, url: str) -> None:
         self._base = _lenient(url, None)
 
+    @property
+    def href(self) -> str | None:
+        """The base as the standard writes it, None where it is no URL."""
+        return None if self._base is None else self._base.href
+
     def join(self, href: str) -> str | None:
         """`href` as an absolute URL, or None; with an unusable base only absolute links resolve."""
         try:

@@ -46,6 +46,8 @@ def stopped_extension(path: str) -> str | None:
 
     `/wiki/File:Map.png` is a page about a picture: names with a namespace are titles, not files.
     """
+    if path.endswith((".html", "/")):  # nearly all there is, answered first
+        return None
     ending = extension(path)
     if ending not in STOPPED:
         return None

@@ -24,7 +24,7 @@ THIS_YEAR = 2026
 
 _MAX_RUN = 20
 """Segments in the longest run whose repetition is looked for."""
-_DIGITS = re.compile(r"\d{3}|[?&]|=")
+_YEARLIKE = re.compile(r"[0-9]{4}")
 _SESSION = re.compile(
     r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|zenid|osc+sid|xtcsid|bv_?sessionid|sessid"
 )
@@ -52,7 +52,7 @@ def trap(path: str, query: str = "", *, year: int = THIS_YEAR) -> Trap | None:
     if size > MAX_URL:
         return Trap(f"more than {MAX_URL} characters", f"{size} characters")
     found = _session_in_path(path) or _repetition(path) or (_query_trap(query) if query else None)
-    if found is None and _DIGITS.search(f"{path}?{query}" if query else path):
+    if found is None and (query or _YEARLIKE.search(path)):
         date = far_date(path, query, year)
         if date is not None:
             return Trap(f"a calendar outside {date.first} to {date.last}", date.value)

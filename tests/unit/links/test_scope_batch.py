@@ -196,6 +196,29 @@ def test_verdicts_do_not_depend_on_what_was_judged_before(rules: ScopeRules, hre
     assert judge(used, hrefs) == judge(Scope(rules, SITE, key_seed=3), hrefs)
 
 
+tricky_href = st.sampled_from(
+    ["a", "a#b", "#b", "?a", "", ".", "..", "./?x", "https:?x", "https:rel", "https:#b", "http:rel", "/", "//o.test", "/\n/o.test",
+     "\t?x", " #b", "a\t:b", "a\nb", "%41", "\\x", "\\\\o.test", "/\\o.test", "é", "https://e.example/d/p#b", "HTTPS://e.example/d/q#b",
+     "p", "p#b", "q?x#b", "../d/p#b", "@x", ":x", "-", "_", "d/p#b", "#/r", "p#/r"]
+)  # fmt: skip
+any_page = st.sampled_from(
+    ["https://e.example/", "https://e.example/d/p", "https://e.example/d/q?x", "https://e.example/d/#/r", "https://e.example/d/",
+     "http://e.example/d/p", "https://u:p@e.example/d/p", "https://o.test/d/p", "https://e.example/d/p?a=/b/c", "nonsense", "data:text/html,x"]
+)  # fmt: skip
+
+
+@given(any_rules, st.lists(st.tuples(any_page, any_page, st.lists(tricky_href | any_href, max_size=6)), max_size=6))
+def test_links_mean_on_each_page_what_they_mean_there(
+    rules: ScopeRules, pages: list[tuple[str, str, list[str]]]
+) -> None:
+    used = Scope(rules, SITE, key_seed=3)
+    for page, base, hrefs in pages:
+        fresh = Scope(rules, SITE, key_seed=3)
+        assert [scope.judge(hrefs, base=base, page_url=page, page_depth=1) for scope in (used, fresh)] == [
+            Scope(rules, SITE, key_seed=3).judge(hrefs, base=base, page_url=page, page_depth=1)
+        ] * 2
+
+
 @given(any_rules, st.lists(any_href, max_size=10))
 def test_no_link_is_lost(rules: ScopeRules, hrefs: list[str]) -> None:
     judged = judge(Scope(rules, SITE, key_seed=3), hrefs)
