@@ -16,12 +16,13 @@ _FIRST_YEAR, _FREE_AHEAD = 1900, 20
 _MAX_STEPS = 24
 """How far a view may be from the current one where a URL counts the steps (`?offset=-30`)."""
 
-_CALENDAR = re.compile(
-    r"calend[ae]r|kalender|calendrier|agenda|(?:day|week|month)-?view|view=(?:day|week|month|list)"
-    r"|tribe-bar-date|[?&](?:ical|cal)=",
-    re.IGNORECASE,
-)
-_EVENTS = re.compile(r"\bevents?\b|termine|veranstaltung|timetable|booking|availability", re.IGNORECASE)
+_CALENDAR = (
+    "calendar", "calender", "kalender", "calendrier", "agenda", "dayview", "day-view", "weekview", "week-view",
+    "monthview", "month-view", "view=day", "view=week", "view=month", "tribe-bar-date", "?ical=", "&ical=",
+    "?cal=", "&cal=",
+)  # fmt: skip
+_EVENTS = ("event", "termine", "veranstaltung", "timetable", "booking", "availability")
+_EVENT = re.compile(r"\bevents?\b")
 _DATE = r"(\d{4})(?:[-/](0?[1-9]|1[0-2])(?:[-/](0?[1-9]|[12]\d|3[01]))?|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?)"
 _ANYWHERE = re.compile(rf"(?<![\d.]){_DATE}(?![\d.])|/((?:19|2[01])\d\d)(?=/?(?:$|\?))")
 _AT_END = re.compile(rf"/{_DATE}(?=/?(?:$|\?))|[?&][^=&]+={_DATE}(?=&|$)")
@@ -46,18 +47,24 @@ class FarDate(NamedTuple):
 
 def far_date(path: str, query: str, year: int) -> FarDate | None:
     """The date that makes a URL a far page of a calendar, or None; `year` is the one the crawl began in."""
-    text = f"{path}?{query}" if query else path
-    names = dict(_parameters(query))
-    if _CALENDAR.search(text):
+    text = (f"{path}?{query}" if query else path).lower()
+    names = dict(_parameters(query)) if query else {}
+    if any(word in text for word in _CALENDAR):
         return (
             _named(names, year, strict=True)
             or _counted(names, year)
             or _written(_ANYWHERE, text, year)
             or _stamped(names, year)
         )
-    if _EVENTS.search(text):
+    if _is_of_events(text):
         return _named(names, year, strict=True) or _written(_AT_END, text, year)
     return _named(names, year, strict=False) or _unhinted(path, names, year)
+
+
+def _is_of_events(text: str) -> bool:
+    return any(word in text for word in _EVENTS) and (
+        _EVENT.search(text) is not None or any(word in text for word in _EVENTS[1:])
+    )
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
@@ -112,7 +119,7 @@ def _stamped(names: dict[str, str], year: int) -> FarDate | None:
 
 
 def _unhinted(path: str, names: dict[str, str], year: int) -> FarDate | None:
-    if (match := _FULL.search(path)) is not None and int(match[1]) > year + _FREE_AHEAD:
+    if path.count("/") > 2 and (match := _FULL.search(path)) is not None and int(match[1]) > year + _FREE_AHEAD:
         return FarDate(match[0], _FIRST_YEAR, year + _FREE_AHEAD)
     for name in names.keys() & _DATES:
         if match := re.fullmatch(r"(\d{4})-\d{1,2}(?:-\d{1,2})?", names[name]):
