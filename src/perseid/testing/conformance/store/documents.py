@@ -145,3 +145,18 @@ async def test_hosts_show_their_load(desk: Desk) -> None:
     views = {view.name: view for view in await desk.store.hosts()}
     assert (views["site.example"].active, views["site.example"].max_active) == (1, FREE.max_active)
     assert views["other.example"].active == 0
+
+
+async def test_jobs_of_a_state_are_found_behind_many_others(desk: Desk) -> None:
+    crawl = await desk.start_with([page(f"p{n}") for n in range(300)])
+    *_, last = await desk.claim_all()
+    await desk.finish(last)
+    (row,) = await desk.store.jobs(crawl=crawl, state=JobState.COMPLETED, limit=2)
+    assert row.url == last.url
+
+
+async def test_jobs_of_all_crawls_are_listed_together(desk: Desk) -> None:
+    crawls = [await desk.start("a", "b") for _ in range(3)]
+    rows = await desk.store.jobs(limit=5)
+    rows += await desk.store.jobs(after=rows[-1].job, limit=5)
+    assert [row.crawl for row in rows] == [crawl for crawl in crawls for _ in "ab"]

@@ -21,9 +21,7 @@ from perseid.testing.conformance.store.desk import Desk, denied, document, kicko
 from perseid.testing.conformance.store.oracle import VISIBLE, CrawlModel, Oracle
 
 T = TypeVar("T")
-DEFAULTS = HostDefaults(
-    max_active=2, interval_us=0, global_interval_us=0, give_up_after=10**6, give_up_after_us=10**15
-)
+DEFAULTS = HostDefaults(max_active=2, interval_us=0, global_interval_us=0, give_up_after=10**6, give_up_after_us=10**15)
 GAP = 2 * SECOND
 UNIVERSE = [page(f"https://h{n % 4}.example/{n}") for n in range(20)]
 HOSTS = sorted({url.host for url in UNIVERSE})
@@ -195,9 +193,7 @@ class StoreMachine(RuleBasedStateMachine):
             max_size=3,
         ),
     )
-    def finish(
-        self, side: int, pick: int, ends: list[tuple[str, list[NewUrl], list[NewUrl], bool]]
-    ) -> None:
+    def finish(self, side: int, pick: int, ends: list[tuple[str, list[NewUrl], list[NewUrl], bool]]) -> None:
         held = list(self.oracle.held.values())
         turned = held[pick % len(held) :] + held[: pick % len(held)]
         batch, expected = [], []
@@ -212,9 +208,7 @@ class StoreMachine(RuleBasedStateMachine):
         for crawl in self.oracle.crawls.values():
             crawl.settle()
 
-    def _finished(
-        self, lease: Lease, kind: str, urls: list[NewUrl], refused: list[NewUrl], *, flag: bool
-    ) -> Finished:
+    def _finished(self, lease: Lease, kind: str, urls: list[NewUrl], refused: list[NewUrl], *, flag: bool) -> Finished:
         crawl = self.oracle.crawls[lease.crawl]
         is_page = lease.kind is not JobKind.SITEMAP
         stored = document(lease.url) if is_page else None
@@ -320,11 +314,7 @@ class StoreMachine(RuleBasedStateMachine):
     def reap(self, side: int, pick: int, *, die: bool) -> None:
         now = self.clock.now
         dead = [self.oracle.workers[pick % len(self.oracle.workers)]] if die else []
-        lost = [
-            lock
-            for lock, held in self.oracle.held.items()
-            if held.worker in dead or held.lease.expires_at <= now
-        ]
+        lost = [lock for lock, held in self.oracle.held.items() if held.worker in dead or held.lease.expires_at <= now]
         assert self.run(self.desks[side].store.reap(dead)) == len(lost)
         for lock in lost:
             self.over.append(self.oracle.held[lock].lease)
@@ -338,8 +328,7 @@ class StoreMachine(RuleBasedStateMachine):
         ended = {
             held.lease.crawl
             for held in self.oracle.held.values()
-            if held.worker == worker
-            and self.oracle.crawls[held.lease.crawl].status is not CrawlStatus.SCRAPING
+            if held.worker == worker and self.oracle.crawls[held.lease.crawl].status is not CrawlStatus.SCRAPING
         }
         assert self.run(self.desks[side].store.beat(worker)) == ended
 

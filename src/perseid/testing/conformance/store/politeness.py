@@ -174,3 +174,37 @@ async def test_all_public_hosts_together_are_served_in_time(bench: Bench) -> Non
         claimed += len(leases)
         assert claimed <= 5 + 1 + (desk.clock.now - started) / 10_000
     assert desk.clock.now - started <= SECOND
+
+
+async def test_hosts_without_a_rate_of_their_own_share_the_rate_of_all(bench: Bench) -> None:
+    desk = await bench.desk(HostDefaults(interval_us=0, global_interval_us=10_000, global_burst=5))
+    await desk.start_with([page(f"https://h{n}.example/") for n in range(40)])
+    assert len(await desk.claim_all()) == 5
+
+
+async def test_a_gap_taken_back_leaves_the_hosts_own_limit(bench: Bench) -> None:
+    desk = await bench.desk(HostDefaults(max_active=2, interval_us=0, global_interval_us=0))
+    await _with_gap(desk, SECOND, *"abcdef")
+    note = HostNote(host=host_of(HOME), gap_us=0, answered=True)
+    await desk.finish(await desk.one(), hosts=[note])
+    desk.clock.advance(SECOND)
+    assert len(await desk.claim_all()) == 2
+
+
+async def test_a_private_host_that_turns_out_public_is_throttled_again(bench: Bench) -> None:
+    desk = await bench.desk(HostDefaults(max_active=2, burst=10, global_interval_us=0))
+    await desk.start()
+    private = HostNote(host=host_of(HOME), private=True, answered=True)
+    await desk.finish(await desk.one(), *"abcdefgh", hosts=[private])
+    desk.clock.advance(SECOND)
+    lease = await desk.one()
+    await desk.finish(lease, hosts=[HostNote(host=lease.host, private=False, answered=True)])
+    assert len(await desk.claim_all()) == 2
+
+
+async def test_a_request_from_the_future_shuts_no_host(desk: Desk) -> None:
+    await _with_gap(desk, SECOND, "a", "b")
+    note = HostNote(host=host_of(HOME), answered=True, request_age_us=-(10**15))
+    await desk.finish(await desk.one(), hosts=[note])
+    desk.clock.advance(2 * SECOND)
+    assert len(await desk.claim_all()) == 1

@@ -9,9 +9,10 @@ import pytest
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
+from perseid.model.job import JobKind
 from perseid.ports.store import Again, Failed, HostDefaults, Lease
 from perseid.testing.conformance.store.backend import SECOND
-from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, page
+from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, page, sitemap
 
 ONE_A_HOST = HostDefaults(max_active=1, interval_us=0, global_interval_us=0)
 TWO_A_HOST = HostDefaults(max_active=2, interval_us=0, global_interval_us=0)
@@ -218,3 +219,35 @@ async def test_lifting_the_concurrency_does_not_lift_the_delay(desk: Desk) -> No
     assert await desk.claim_all() == []
     desk.clock.advance(2 * SECOND)
     assert len(await desk.claim_all()) == 1
+
+
+async def test_a_waiter_that_another_gate_holds_does_not_keep_a_slot_from_the_next(bench: Bench) -> None:
+    """First in line at the host is a crawl whose team is full: the next in line must run."""
+    desk = await bench.desk(ONE_A_HOST)
+    await desk.start(team=3)
+    busy = await desk.one()
+    await desk.store.set_team_limit(1, 1)
+    await desk.start("https://other.example/", team=1)
+    first = await desk.start("a", team=1)
+    assert await desk.claim_all(crawl=first) == [], "the host is full"
+    assert len(await desk.claim_all()) == 1
+    desk.clock.advance(1)
+    next_one = await desk.start("b", team=2)
+    assert await desk.claim_all() == []
+    result = await desk.step([ended(busy)], 5)
+    leases = result.leases or await desk.claim(5)
+    assert [lease.crawl for lease in leases] == [next_one]
+
+
+async def test_a_waiter_of_another_kind_does_not_keep_a_slot_from_a_worker(bench: Bench) -> None:
+    desk = await bench.desk(ONE_A_HOST)
+    await desk.start("busy")
+    busy = await desk.one()
+    await desk.start(sitemap("s1"), sitemap("s2"))
+    assert await desk.claim_all() == []
+    desk.clock.advance(1)
+    await desk.start("x")
+    assert await desk.claim_all() == []
+    result = await desk.step([ended(busy)], 5, kinds=[JobKind.PAGE])
+    leases = result.leases or await desk.claim(5, kinds=[JobKind.PAGE])
+    assert [lease.url for lease in leases] == [page("x").url]
