@@ -87,16 +87,13 @@ _TABLE_6 = tuple(
     )
 )
 _GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
-# An IPv4 address lies inside these; the value is how far it must be shifted down to be read.
-_EMBEDDING_6 = tuple(
-    (IPv6Network(text), shift)
-    for text, shift in (
-        ("::ffff:0:0/96", 0),  # IPv4-mapped
-        ("::ffff:0:0:0/96", 0),  # IPv4-translated, RFC 2765
-        ("64:ff9b::/96", 0),  # NAT64, RFC 6052
-        ("2002::/16", 80),  # 6to4, RFC 3056
-    )
+# An IPv4 address lies in the last 32 bits of these.
+_EMBEDDING_6 = (
+    IPv6Network("::ffff:0:0/96"),  # IPv4-mapped
+    IPv6Network("::ffff:0:0:0/96"),  # IPv4-translated, RFC 2765
+    IPv6Network("64:ff9b::/96"),  # NAT64, RFC 6052
 )
+_6TO4 = IPv6Network("2002::/16")
 _COMPATIBLE_6 = IPv6Network("::/96")
 _TEREDO = IPv6Network("2001::/32")
 
@@ -134,9 +131,10 @@ def _embedded_kind(address: IPv6Address) -> AddressKind | None:
         return _worst(number >> 64, ~number)
     if address in _COMPATIBLE_6 and number > 1:
         return _worst(number)
-    for network, shift in _EMBEDDING_6:
-        if address in network:
-            return _kind(IPv4Address(number >> shift & 0xFFFFFFFF))
+    if address in _6TO4:  # RFC 3056; deprecated by RFC 7526
+        return _worst(number >> 80)
+    if any(address in network for network in _EMBEDDING_6):
+        return _kind(IPv4Address(number & 0xFFFFFFFF))
     return None
 
 

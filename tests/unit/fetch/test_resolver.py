@@ -6,7 +6,6 @@ import pytest
 
 from perseid.fetch.resolver import Found, Resolver, ask_system
 
-
 FOUND = [Found(socket.AF_INET6, "2001:db8::1"), Found(socket.AF_INET, "192.0.2.1")]
 
 
