@@ -2,7 +2,7 @@
 
 What counts as a link, in this order: `link` elements of the head that name other pages (`next`, `prev`,
 `canonical`, `alternate` in HTML …; feeds, styles and icons don't), a meta refresh, and in document order
-`a`, `area`, `iframe`, `frame` and clickable elements with `data-href` or `data-url`. Inline frames
+`a`, `area`, `iframe`, `frame`, `embed`, `object` and clickable elements with `data-href` or `data-url`. Inline frames
 (`srcdoc`, `data:text/html`) are read for their links too.
 
 `rel=nofollow` and a robots meta tag say how a search engine should rank, not what may be fetched: such links
@@ -37,7 +37,7 @@ _RELATIONS = frozenset(
 _HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 _LAZY_TAGS = ("a", "tr", "li", "div", "button", "span", "article")
 _LAZY = tuple(f"{tag}[{name}]" for tag in _LAZY_TAGS for name in ("data-href", "data-url"))
-_OTHERS = ("area[href]", "iframe", "frame[src]", *_LAZY)
+_OTHERS = ("area[href]", "iframe", "frame[src]", "embed[src]", "object[data]", *_LAZY)
 _ALL = ",".join(("a[href]", *_OTHERS))
 
 _REFRESH = re.compile(
@@ -132,6 +132,9 @@ def _add(tree: Tree, node: Node, base: str, hrefs: dict[str, None], nesting: int
     tag = tree.tag(node)
     if tag in ("iframe", "frame"):
         _add_frame(attr(node, "src"), attr(node, "srcdoc"), base, hrefs, nesting)
+        return
+    if tag in ("embed", "object"):
+        hrefs[attr(node, "src" if tag == "embed" else "data") or ""] = None
         return
     for name in ("href", "data-href", "data-url"):
         # On other elements than links an href attribute means nothing.

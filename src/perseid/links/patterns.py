@@ -25,6 +25,9 @@ except ImportError:  # the optional extra
 TIMEOUT_S = 0.05
 """For one pattern on one URL."""
 
+MAX_OVERRUNS = 200
+"""After which a pattern is given up, so that one bad pattern costs a crawl no more than ten seconds."""
+
 _CLIP = 200
 """Characters of a pattern or URL that a message quotes."""
 
@@ -39,7 +42,7 @@ class Patterns:
     def __init__(self, patterns: Sequence[str], *, linear: bool = True) -> None:
         self.sources = tuple(pattern for pattern in patterns if pattern.strip())
         self.warnings: list[str] = []
-        """One sentence for each pattern that ran out of time, at its first overrun."""
+        """Sentences for each pattern that ran out of time: at its first overrun, and when it is given up."""
         compiled = [_compile(source) for source in self.sources]
         self._linear: Any = None
         self._ordinals: list[int] = []
@@ -47,7 +50,7 @@ class Patterns:
         if linear and re2 is not None and compiled:
             self._linear, self._ordinals = _linear_set([each.pattern for each in compiled])
         self._bounded = [(ordinal, each) for ordinal, each in enumerate(compiled) if ordinal not in self._ordinals]
-        self._overran: set[int] = set()
+        self._overruns = dict.fromkeys(range(len(self.sources)), 0)
 
     def __bool__(self) -> bool:
         return bool(self.sources)
@@ -68,17 +71,24 @@ class Patterns:
         return self.sources[best] if best < len(self.sources) else None
 
     def _found(self, ordinal: int, compiled: Any, text: str) -> bool:
+        if self._overruns[ordinal] >= MAX_OVERRUNS:
+            return False
         try:
             return compiled.search(text, timeout=TIMEOUT_S) is not None
         except TimeoutError:
-            if ordinal not in self._overran:
-                self._overran.add(ordinal)
-                self.warnings.append(
-                    f"The pattern {clipped(self.sources[ordinal])!r} took more than "
-                    f"{TIMEOUT_S * 1000:.0f} ms on {clipped(text)!r} and counts as not matching there; "
-                    "nested repeats such as (a+)+ are the usual cause."
-                )
+            self._note_overrun(ordinal, text)
             return False
+
+    def _note_overrun(self, ordinal: int, text: str) -> None:
+        self._overruns[ordinal] += 1
+        name = f"The pattern {clipped(self.sources[ordinal])!r}"
+        if self._overruns[ordinal] == 1:
+            self.warnings.append(
+                f"{name} took more than {TIMEOUT_S * 1000:.0f} ms on {clipped(text)!r} and counts as not "
+                "matching there; nested repeats such as (a+)+ are the usual cause."
+            )
+        elif self._overruns[ordinal] == MAX_OVERRUNS:
+            self.warnings.append(f"{name} was too slow {MAX_OVERRUNS} times and is no longer tried.")
 
 
 def from_glob(glob: str) -> str:

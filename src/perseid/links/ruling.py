@@ -69,6 +69,27 @@ class _Place(NamedTuple):
     refused: Denial | None
 
 
+class _BlockEntry(NamedTuple):
+    """One line of a block list: `host`, `host:port`, or `*.domain` for a domain and all below it."""
+
+    written: str
+    name: str
+    """As `politeness_host` writes it."""
+    below: bool
+
+    @classmethod
+    def read(cls, entry: str) -> _BlockEntry:
+        written = entry.strip()
+        host = written.removeprefix("*.")
+        parts = urls.parse(host if host.lower().startswith(WEB) else f"http://{host}")
+        return cls(written, authority(parts) if parts else host.lower(), below=written != host)
+
+    def covers(self, name: str, host: str) -> bool:
+        if self.below:
+            return is_within(host.removesuffix("."), self.name)
+        return self.name in (name, apex(host))
+
+
 class Ruling:
     """Pure but for what it remembers of hosts, and for the warnings of patterns that overran."""
 
@@ -90,7 +111,7 @@ class Ruling:
         self._host = apex(start.host)
         self._path = None if rules.entire_domain else StartPath(start.path)
         self._seed = key_seed
-        self._blocked = [entry.strip().lower() for entry in blocked_hosts if entry.strip()]
+        self._blocked = [_BlockEntry.read(entry) for entry in blocked_hosts if entry.strip()]
         self._robots = dict(robots)
         self._agent = agent
         self._year = year
@@ -147,7 +168,7 @@ class Ruling:
         at_home = name == self.site
         own = at_home or (self.rules.subdomains and same_domain(host, self._host))
         refused = None
-        if entry := self._blocked_by(host):
+        if entry := next((entry.written for entry in self._blocked if entry.covers(name, host)), None):
             refused = Denial(DenialReason.BLOCKED_HOST, rule=entry, value=host)
         elif self.rules.block_social_media and not own and (entry := social_network(host)):
             refused = Denial(DenialReason.SOCIAL_MEDIA, rule=entry, value=host)
@@ -189,16 +210,6 @@ class Ruling:
             path, _, query = route.partition("?")
             found = traps.trap(path, query, year=self._year)
         return None if found is None else Denial(DenialReason.TRAP, rule=found.rule, value=found.value)
-
-    def _blocked_by(self, host: str) -> str | None:
-        host = host.removesuffix(".")
-        for entry in self._blocked:
-            if entry.startswith("*."):
-                if is_within(host, entry[2:]):
-                    return entry
-            elif apex(host) == apex(entry):
-                return entry
-        return None
 
 
 def _refusal(href: str, key: UrlKey, denial: Denial, *, external: bool = False) -> Verdict:

@@ -51,6 +51,11 @@ def test_an_href_on_another_element_means_nothing(backend: Any) -> None:
     assert found("<div href=no data-href=yes></div><li href=no data-url=too>", backend).hrefs == ["yes", "too"]
 
 
+def test_embedded_documents_are_links(backend: Any) -> None:
+    html = "<embed src=a.pdf><object data=b.pdf></object><object type=x></object><embed>"
+    assert found(html, backend).hrefs == ["a.pdf", "b.pdf"]
+
+
 def test_frames_of_a_frameset_are_links(backend: Any) -> None:
     assert found("<frameset cols=2><frame src=menu.html><frame src=main.html></frameset>", backend).hrefs == [
         "menu.html",

@@ -137,6 +137,18 @@ def test_an_overrun_is_no_match_and_is_recorded_once() -> None:
     assert "50 ms" in evil.warnings[0]
 
 
+def test_a_pattern_that_is_always_too_slow_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "MAX_OVERRUNS", 3)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.005)
+    evil = Patterns([r"^/(?=(?:a|aa)+$)"])
+    slow = "/" + "a" * 60 + "!"
+    for _ in range(5):
+        assert evil.first_match(slow) is None
+    assert evil.first_match("/a") is None
+    assert len(evil.warnings) == 2
+    assert evil.warnings[1].endswith("was too slow 3 times and is no longer tried.")
+
+
 def test_the_linear_engine_takes_what_it_can_in_linear_time() -> None:
     pytest.importorskip("re2")
     evil = Patterns([r"^/(?:a|aa)+$"])

@@ -136,6 +136,14 @@ def test_with_a_query_on_the_page_an_anchor_is_still_a_section() -> None:
         (" BAD.example ", "https://bad.example:8443/", True),
         ("bad.example", "https://bad.example.evil.test/", False),
         ("bad.example", "https://bad.example./", True),
+        ("bad.example:8443", "https://bad.example:8443/", True),
+        ("bad.example:8443", "https://bad.example/", False),
+        ("https://bad.example/", "http://www.bad.example/x", True),
+        ("bücher.example", "https://xn--bcher-kva.example/", True),
+        ("*.bücher.example", "https://a.xn--bcher-kva.example/", True),
+        ("10.0.0.1", "http://10.0.0.1:81/", True),
+        ("[::1]", "http://[::1]/", True),
+        ("not a host", "https://bad.example/", False),
     ],
 )
 def test_blocked_hosts(entry: str, url: str, blocked: bool) -> None:
