@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perseid.content import clean, formula, selfcheck, textual
+from perseid.content.conversion import Pdf
 from perseid.content.decode import Decoded, decode
 from perseid.content.images import images_of
 from perseid.content.main import main_content
@@ -19,11 +20,13 @@ from perseid.model.options import ScrapeOptions
 from perseid.model.verdict import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from perseid.dom.tree import Node, Tree
 
-_HEAVY_CHARACTERS = 6_000_000
+HEAVY_BYTES = 3_000_000
+"""HTML beyond that goes to a child process: it would hold up everything else for a second and more."""
+_HEAVY_CHARACTERS = 12_000_000
 """HTML beyond that is rendered whole: choosing its main content would cost more than it is worth."""
 _LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
 _DEAD_SCHEMES = ("javascript:", "data:", "vbscript:", "blob:", "about:")
@@ -76,8 +79,11 @@ class Failed(NamedTuple):
     message: str
 
 
-def build(page: Page, options: ScrapeOptions) -> Built | Convert | Failed:
-    """The document of a page, whatever its bytes are. Pure: nothing is fetched, no clock is read."""
+def build(page: Page, options: ScrapeOptions, *, in_child: bool = False) -> Built | Convert | Failed:
+    """The document of a page, whatever its bytes are. Pure: nothing is fetched, no clock is read.
+
+    `Convert` asks for a process of its own, which calls this with `in_child` or reads the PDF.
+    """
     content_type = page.header("content-type")
     parts = urls.parse(page.url)
     kind = sniff(page.body, content_type=content_type, path=parts.path if parts else "")
@@ -89,6 +95,8 @@ def build(page: Page, options: ScrapeOptions) -> Built | Convert | Failed:
         return _assemble(page, options, _Content(warnings=["empty: the body holds nothing"]))
     if kind not in TEXTUAL:
         return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, content_type))
+    if kind is Kind.HTML and len(page.body) > HEAVY_BYTES and not in_child:
+        return Convert(kind)
     host = parts.host if parts else ""
     decoded = decode(page.body, content_type=content_type, tld=host.rpartition(".")[2])
     if kind is Kind.HTML:
@@ -104,20 +112,41 @@ def unsupported(kind: Kind, content_type: str | None) -> str:
     return f"The body is {kind.value} data{label}, which holds no page text."
 
 
+def of_pdf(page: Page, options: ScrapeOptions, pdf: Pdf) -> Built | Failed:
+    """The document of a PDF that a child process has read."""
+    if pdf.error is not None:
+        return Failed(FailureCode.CONVERSION, pdf.error)
+    metadata: Metadata = {"numPages": pdf.pages}
+    if pdf.title:
+        metadata["title"] = pdf.title
+    hrefs = discover_text(pdf.markdown, markdown=False)
+    content = _Content(
+        markdown=pdf.markdown,
+        text=pdf.markdown,
+        links=listed(Resolver(page.url), hrefs) if "links" in options.formats else None,
+        title=pdf.title,
+        metadata=metadata,
+        warnings=[*pdf.warnings, *selfcheck.check(pdf.markdown)],
+        hrefs=hrefs,
+    )
+    return _assemble(page, options, content)
+
+
 class _Content(NamedTuple):
     """What one kind of body yielded, before it becomes a document."""
 
     markdown: str | None = None
+    source: selfcheck.Source | None = None
     text: str | None = None
     html: str | None = None
     raw: str | None = None
     links: list[str] | None = None
     images: list[str] | None = None
     title: str | None = None
-    metadata: Metadata = {}
-    warnings: list[str] = []
+    metadata: Mapping[str, Any] = {}  # noqa: RUF012  # never written to
+    warnings: Sequence[str] = ()
     base: str = ""
-    hrefs: list[str] = []
+    hrefs: Sequence[str] = ()
 
 
 def _build_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
@@ -175,7 +204,7 @@ def _render(
         content = _formats(whole, [whole.body], wanted, resolve)
         warnings.append("main: no main content was found; the whole page was kept")
     if content.markdown is not None:
-        warnings += selfcheck.check(content.markdown, source_text=None)
+        warnings += selfcheck.check(content.markdown, content.source)
     return _Rendered(content._replace(images=images, warnings=warnings), page_type)
 
 
@@ -203,8 +232,10 @@ def _formats(tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Re
     # Markdown changes the tree, so it comes last.
     html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
     text = to_text(tree, nodes) if "text" in wanted else None
-    markdown = to_markdown(tree, nodes, resolve) if "markdown" in wanted else None
-    return _Content(html=html, text=text, markdown=markdown)
+    if "markdown" not in wanted:
+        return _Content(html=html, text=text)
+    source = selfcheck.source_of(tree, nodes)
+    return _Content(html=html, text=text, markdown=to_markdown(tree, nodes, resolve), source=source)
 
 
 def _build_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
@@ -261,11 +292,11 @@ def _assemble(page: Page, options: ScrapeOptions, content: _Content) -> Built:
         links=(content.links or []) if "links" in formats else None,
         images=(content.images or []) if "images" in formats else None,
         metadata=metadata,
-        warnings=content.warnings,
+        warnings=list(content.warnings),
         fetched_at=page.fetched_at,
     )
     noindex, nofollow = _header_flags(page)
-    return Built(document, content.base or page.url, content.hrefs, noindex=noindex, nofollow=nofollow)
+    return Built(document, content.base or page.url, list(content.hrefs), noindex=noindex, nofollow=nofollow)
 
 
 class Resolver:
@@ -282,8 +313,12 @@ class Resolver:
             return self._known[href]
         except KeyError:
             url = self._join(href)
-            if url is not None and url.startswith(_DEAD_SCHEMES):
-                url = None
+            if url is not None:
+                if url.startswith(_DEAD_SCHEMES):
+                    url = None
+                elif not url.startswith("http"):
+                    # Other schemes keep what would end a link target early.
+                    url = url.replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
             self._known[href] = url
             return url
 

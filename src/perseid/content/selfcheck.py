@@ -1,8 +1,179 @@
-"""Judges a finished document and warns of damage that would otherwise stay silent."""
+"""Judges a finished document against its page and warns of damage that would otherwise stay silent."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
-def check(markdown: str, *, source_text: str | None = None) -> list[str]:
+from perseid.content.fences import Part, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from perseid.dom.tree import Node, Tree
+
+_KEPT = 0.9
+"""Least share of the words of the chosen content that its markdown must hold."""
+_ROUND_UP = 40
+"""Fewer words than that say nothing about shares."""
+
+_COUNTED_APART = "pre, select, textarea, button, script, style, svg"
+_ROW = re.compile(r"^[ >]*\|.*$", re.MULTILINE)
+_DELIMITER = re.compile(r"[ >]*\|(?:\s*:?-+:?\s*\|)+\s*$")
+_PIPE = re.compile(r"(?<!\\)\|")
+_FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(`{3,})([^`\n]*)$", re.MULTILINE)
+_TARGET = re.compile(r"\]\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
+_IMAGE = re.compile(
+    r"!\[[^\]\n]*\]\((?:\)|<>|data:|[^)\s]*/(?:placeholder|spacer|blank|lazyload|1x1|transparent)\.(?:gif|png|svg|jpg)\b)",
+    re.IGNORECASE,
+)
+_RAW_HTML = re.compile(r"(?<!\\)</?(?:div|span|table|tr|td|th|tbody|script|style|iframe|p|font|center|section|ul|ol|li)\b[^>\n]*>", re.IGNORECASE)
+_TITLE = re.compile(r'\]\(\S+ "((?:[^"\\\n]|\\.)*)"\)')
+_INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
+_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_ENTITY = re.compile(r"\\?&(?:amp|lt|gt|quot|nbsp|#\d{2,5});")
+_CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
+_LEADS = "ÃÂâÐÑãäåæçèéÄÅÎÏ×ØÙðРС锟烫"
+# UTF-8 that was read as windows-1252 (Latin, punctuation, Greek, Cyrillic) or as windows-1251.
+_HIGH = "\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122"
+_TWICE_DECODED = re.compile(
+    f"[\xc2-\xc5\xce-\xd1\xd7-\xd9][{_HIGH}]|\xe2[{_HIGH}]{{2}}|[\xe3-\xe9][{_HIGH}]{{2}}|\xf0\u0178"
+    "|[РС][ЂЃѓЉЊЌЋЏђљњќћџЎўЈҐЄЇІіґєїјЅѕ°±µ¶·»‡€‰‹‘’“”•–—™\xa0]|锟斤拷|烫烫"
+)
+
+
+class Source(NamedTuple):
+    """What the chosen part of the page held before it was rendered."""
+
+    words: int
+    code_lines: int = 0
+    code_indents: int = 0
+
+
+def source_of(tree: Tree, nodes: Sequence[Node]) -> Source:
+    """Counts over `nodes`; scripts and other unseen parts must be gone from them."""
+    words = lines = indents = 0
+    for node in nodes:
+        words += len(tree.text(node).split())
+        for part in tree.select(_COUNTED_APART, node):
+            text = tree.text(part)
+            if tree.tag(part) == "pre":
+                code = text.strip("\n")
+                lines += code.count("\n")
+                indents += code.count("\n ") + code.count("\n\t")
+            else:
+                words -= len(text.split())
+    return Source(words, lines, indents)
+
+
+def check(markdown: str, source: Source | None = None) -> list[str]:
     """Warnings about a page's markdown, each starting with a stable word and a colon."""
-    return [] if markdown.strip() else ["empty: no text was found on the page"]
+    if not markdown.strip():
+        return ["empty: no text was found on the page"]
+    parts = list(split(markdown)) if "```" in markdown else [Part(markdown)]
+    return list(_findings(markdown, parts, source))
+
+
+def _findings(markdown: str, parts: list[Part], source: Source | None) -> Iterator[str]:
+    if not parts[-1].closed:
+        yield "fence: a code block is not closed"
+    if source is not None:
+        if source.words > _ROUND_UP and (share := _share(markdown, source.words)) < _KEPT:
+            yield f"kept: only about {share:.0%} of the text on the page is in the markdown"
+        if source.code_lines > 2 and (fault := _code(markdown, parts, source)):
+            yield fault
+    prose = "\n".join(part.text for part in parts if not part.code)
+    if "`" in prose:
+        prose = _SPAN.sub("`", prose)
+    if "\n|" in prose or "| --" in prose or prose.startswith("|"):
+        yield from _tables(prose)
+    if "](" in prose:
+        yield from _links(prose)
+    if "</" in prose or prose.count("&") > 2:
+        text = _INSIDE_LINK.sub("](", prose)
+        if _RAW_HTML.search(text):
+            yield "markup: HTML tags are left in the text"
+        if len(_ENTITY.findall(text)) > 2:
+            yield "entities: the text shows HTML entities; the page may be escaped twice"
+    yield from _characters(markdown)
+
+
+def _code(markdown: str, parts: list[Part], source: Source) -> str:
+    """Whether line breaks or indentation of the page's code are gone; code in table cells has breaks instead."""
+    inside = [part.text for part in parts if part.code]
+    in_cells = markdown.count("`<br>")
+    lines = sum(text.count("\n") - 2 for text in inside) + in_cells
+    if source.code_lines - lines > 4 and lines < 0.8 * source.code_lines:
+        return "code: line breaks in code blocks were lost"
+    indents = sum(text.count("\n ") + text.count("\n\t") + text.count("\n>  ") for text in inside)
+    if source.code_indents > 3 and indents < 0.5 * source.code_indents and not in_cells:
+        return "code: indentation in code blocks was lost"
+    return ""
+
+
+def _share(markdown: str, words: int) -> float:
+    """Words of the markdown, its own marks and link titles not counted, per word of the page."""
+    count = len(markdown.split())
+    if "|" in markdown:
+        count -= markdown.count(" | ") + 2 * markdown.count("\n|") + markdown.count(" --- ")
+    if '](' in markdown and ' "' in markdown:
+        count -= sum(len(title.split()) for title in _TITLE.findall(markdown))
+    count -= markdown.count("\n- ") + markdown.count("\n#")
+    return count / words
+
+
+def _tables(prose: str) -> Iterator[str]:
+    table: list[int] = []
+    last = -2
+    for row in _ROW.finditer(prose):
+        if row.start() != last + 1:
+            if fault := _uneven(table):
+                yield fault
+                return
+            table = []
+        pipes = len(_PIPE.findall(row[0]))
+        table.append(-pipes if len(table) == 1 and _DELIMITER.match(row[0]) else pipes)
+        last = row.end()
+    if fault := _uneven(table):
+        yield fault
+
+
+def _uneven(table: list[int]) -> str:
+    """What is wrong with the rows of one table, given their numbers of pipes, the dashes' negative."""
+    if len(table) < 2:
+        return ""
+    if table[1] > 0:
+        return "table: a table has no row of dashes below its head"
+    if any(abs(count) != table[0] for count in table):
+        return "table: the rows of a table differ in their number of columns"
+    return ""
+
+
+def _links(prose: str) -> Iterator[str]:
+    good = prose.count("](http") + prose.count("](mailto:")
+    if prose.count("](") != good and _TARGET.search(prose):
+        yield "links: a link or image has no absolute address"
+    if "![" in prose and _IMAGE.search(prose):
+        yield "images: an image is a placeholder or has no source"
+
+
+def _characters(markdown: str) -> Iterator[str]:
+    try:
+        encoded = markdown.encode()
+    except UnicodeEncodeError:
+        yield "control: the text holds lone surrogates"
+        return
+    if len(encoded.translate(None, _CONTROLS)) != len(encoded):
+        yield "control: the text holds control characters"
+    if len(encoded) == len(markdown):
+        return
+    lost = markdown.count("\ufffd")
+    if lost > 2 or lost * 200 > len(markdown):
+        yield f"charset: {lost} characters could not be decoded"
+    if not any(char in markdown for char in _LEADS):
+        return
+    broken = sum(1 for _ in _TWICE_DECODED.finditer(markdown))
+    if broken > 2 or broken * 100 > len(markdown):
+        yield f"mojibake: the text seems decoded twice ({broken} places)"
+
+

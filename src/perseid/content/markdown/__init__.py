@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from perseid.content.fences import outside_code
 from perseid.content.markdown import turbo
 from perseid.content.markdown.plain import plain_text
 from perseid.content.markdown.writer import Writer
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
 
     from perseid.dom.tree import Node, Tree
 
-_FENCE_PREFIX = re.compile(r"[ >]*(?:(?:[-*+]|\d+[.)]) +)*")
+_CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 _INVISIBLE = ("\xad", "\u200b", "\u2060", "\ufeff")
 """Soft hyphens and zero-width characters: they break words for search and say nothing in text."""
-_BLANK_ENTITY = "&#160;"
+_ENTITY = re.compile(r"(?<!\\)&#(\d{2,5});")
+"""The first writer's way to keep white space at the edge of a line; what stood in the page is escaped."""
+_EDGE_ENTITY = re.compile(r"(\n[ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) )?|\| )(?:&#\d{2,5};\s*)+|(?:\s*&#\d{2,5};)+(?=\n| \|)")
 _EMPTY_HEADING = re.compile(r"^[ >]*#{1,6}[ \t]*$", re.MULTILINE)
+_BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
+_LATE_ITEM = re.compile(r"^([ >]*)([-*+]|\d+[.)]) *\n(?:[ >]*\n)+\1 {2,4}(?=\S)", re.MULTILINE)
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:
@@ -48,56 +53,34 @@ def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
 
 def _settled(text: str) -> str:
     """No invisible characters and, outside of code, no blanks written as entities and no empty headings."""
-    if not text.isascii():
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded.translate(None, _CONTROLS)) != len(encoded):
+        text = encoded.translate(None, _CONTROLS).decode()
+    if len(encoded) != len(text):
         for char in _INVISIBLE:
             if char in text:
                 text = text.replace(char, "")
-    if _BLANK_ENTITY in text or "\n\n\n" in text or "#\n" in text or "# \n" in text or text.endswith("#"):
+    if "&#" in text or "\n\n\n" in text or "#\n" in text or "# \n" in text or "\\\n" in text or "- \n" in text:
         text = outside_code(text, _tidied)
     return text.strip("\n")
 
 
 def _tidied(prose: str) -> str:
-    if _BLANK_ENTITY in prose:
-        prose = _without_entities(prose)
+    """What the first writer leaves untidy; each step only where its traces are."""
+    if "&#" in prose:
+        prose = _EDGE_ENTITY.sub(r"\1", f"\n{prose}\n")[1:-1]
+        prose = _ENTITY.sub(_character, prose)
     if "#\n" in prose or "# \n" in prose or prose.endswith("#"):
         prose = _EMPTY_HEADING.sub("", prose)
+    if "\\\n" in prose:
+        prose = _BREAKS.sub(r"\n\1", prose)  # two line breaks in a row are a paragraph's end
+    if "- \n" in prose:
+        prose = _LATE_ITEM.sub(r"\1\2 ", prose)  # an item that begins with an empty line holds nothing
     while "\n\n\n" in prose:
         prose = prose.replace("\n\n\n", "\n\n")
     return prose
 
 
-def _without_entities(prose: str) -> str:
-    """Blanks that may not break, as the character; gone at the edges of lines and cells."""
-    prose = f"\n{prose}\n"
-    for edge in (f"\n{_BLANK_ENTITY}", f"{_BLANK_ENTITY}\n", f"# {_BLANK_ENTITY}", f"- {_BLANK_ENTITY}"):
-        while edge in prose:
-            prose = prose.replace(edge, edge.replace(_BLANK_ENTITY, ""))
-    return prose[1:-1].replace(_BLANK_ENTITY, "\xa0")
-
-
-def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with `change` applied to each stretch that is in no fence; writers fence with back-ticks only."""
-    out = []
-    start = fence = 0
-    at = text.find("```")
-    while at >= 0:
-        line = text.rfind("\n", 0, at) + 1
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        rest = text[at:end]
-        info = rest.lstrip("`")
-        size = len(rest) - len(info)
-        prefix = _FENCE_PREFIX.match(text, line, at)
-        if prefix is not None and prefix.end() == at:
-            if not fence and "`" not in info:
-                fence = size
-                out.append(change(text[start:line]))
-                start = line
-            elif fence and size >= fence and not info.strip():
-                fence = 0
-                out.append(text[start:end])
-                start = end
-        at = text.find("```", end)
-    out.append(text[start:] if fence else change(text[start:]))
-    return "".join(out)
+def _character(match: re.Match[str]) -> str:
+    char = chr(int(match[1]))
+    return " " if char in "\n\r\t" else char

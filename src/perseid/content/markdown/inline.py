@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from perseid.content.escape import escaped
 from perseid.content.markdown.marks import emphasis, is_permalink, raised
 from perseid.content.markdown.source import image_source, largest
 from perseid.dom.tree import OTHER, TEXT
@@ -29,14 +30,8 @@ BLOCKS = frozenset(
 _STRONG, _ITALIC, _STRUCK = frozenset({"strong", "b"}), frozenset({"em", "i"}), frozenset({"del", "s", "strike"})
 _CODE = frozenset({"code", "kbd", "samp", "tt"})
 _BLANK = re.compile(r"[ \t\n\r\f]+")
-_SPECIAL = re.compile(r"([*_`\[\]~])|(\\)(?=[!-/:-@\[-`{-~])|(<)(?=[A-Za-z/!?])|(&)(?=#?\w{1,31};)")
 _TICKS = re.compile(r"`+")
 _DEEPEST = 150
-
-
-def escaped(text: str) -> str:
-    """Text with its markdown-significant characters escaped and white space collapsed."""
-    return _SPECIAL.sub(r"\\\g<0>", _BLANK.sub(" ", text))
 
 
 def code_span(text: str) -> str:

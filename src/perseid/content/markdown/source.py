@@ -14,8 +14,10 @@ _LAZY = (
 )  # fmt: skip
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "nitro-lazy-srcset")
 _CANDIDATE = re.compile(r"\s*,*\s*(\S+?)(,+(?=\s|$)|\s+([\d.]+)([wxh])(?:\s+[\d.]+[wh])?\s*(?:,|$)|\s*(?:,\s|$))")
+_STAND_IN = r"(?:blank|spacer|transparent|1x1|pixel|loading|loader|lazy\w*|placeholder\w*)"
 _PLACEHOLDER = re.compile(
-    r"(?:^|[/_.-])(?:blank|spacer|placeholder|transparent|lazy|loading|pixel|1x1)[\w-]*\.(?:gif|png|svg|jpg|webp)",
+    rf"(?:^|[/_-]){_STAND_IN}(?:[-_](?:{_STAND_IN}|image|img|data|gif|bg|avatar|\d+x\d+|[0-9a-f]{{1,10}}))*"
+    r"\.(?:gif|png|svg|jpe?g|webp)(?:[?#]|$)",
     re.IGNORECASE,
 )
 
@@ -33,7 +35,7 @@ def image_source(attrs: Mapping[str, str]) -> str | None:
         value = attrs.get(name)
         if value and (best := largest(value)):
             return best
-    return None if not src or src[:5].lower() == "data:" else src
+    return None  # a stand-in alone shows nothing; its alt text does
 
 
 def largest(srcset: str) -> str | None:

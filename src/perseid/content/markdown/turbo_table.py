@@ -38,8 +38,16 @@ def settle_table(table: Any) -> None:
                     _tidy_breaks(cell)
     if len(widths) > 1 or (special and table.select_one("[colspan], [rowspan]") is not None):
         _fill_spans(rows)
-    for row in _rows(table):
-        if not any(_is_cell(cell) for cell in row.children):
+    _drop_empty(table, rows)
+
+
+def _drop_empty(table: Any, rows: list[list[Any]]) -> None:
+    """Rows that only set others apart; a head of empty cells stays, since it is the head."""
+    if table.select_one("img, input, x-raw, x-tex") is not None:
+        return
+    head = any(cell.tag == "th" for row in rows for cell in row)
+    for number, row in enumerate(_rows(table)):
+        if (number or not head or not len(row)) and not row.text.strip():
             row.extract()
 
 
@@ -151,21 +159,27 @@ def _tidy_breaks(cell: Any) -> None:
     pending: Any = None
     seen = False
     for node in list(cell.children):
-        if isinstance(node, Element) and node.tag == "br":
+        kind = type(node)
+        if kind is Text:
+            data = node.data
+            if not data.strip():
+                if pending is not None or not seen:
+                    node.extract()
+                continue
+            if pending is not None and data[0].isspace():
+                node.data = data.lstrip()
+        elif kind is not Element:
+            continue
+        elif node.tag == "br":
             if not seen or pending is not None:
                 node.extract()
             else:
                 pending = node
-        elif isinstance(node, Element) or node.text.strip():
-            if (
-                isinstance(node, Element)
-                and not node.text.strip()
-                and node.select_one("img") is None
-                and node.tag != "img"
-            ):
-                continue
-            seen = True
-            pending = None
+            continue
+        elif not node.text.strip() and node.tag != "img" and node.select_one("img") is None:
+            continue
+        seen = True
+        pending = None
     if pending is not None:
         pending.extract()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from perseid.content.escape import escaped_starts
 from perseid.content.markdown.code import GUTTER, GUTTER_CLASSES, language_of, named_language
 from perseid.content.markdown.inline import BLOCKS, BREAK, SKIPPED, Inline, title_of
 from perseid.content.markdown.inline import destination as target
@@ -23,7 +24,6 @@ _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _BLOCK_CSS = ", ".join(sorted(BLOCKS - {"html", "body", "noscript"}))
 _STRUCTURE_CSS = "pre, table, ul, ol, blockquote, hr"
-_LINE_START = re.compile(r"^(?:(#{1,6}|[-+*])(?=\s|$)|(\d{1,9})([.)])(?=\s|$)|(>)|(-{3,}|_{3,}|={3,})(?=\s*$))", re.MULTILINE)
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _BREAKS = re.compile(f" *{BREAK} *")
 _DEEPEST = 100
@@ -72,7 +72,7 @@ class Writer:
 
     def paragraph(self, nodes: list[Node]) -> str:
         text = self.inline.run(nodes).strip(f" {BREAK}")
-        return _at_line_starts(_BREAKS.sub("  \n", text))
+        return escaped_starts(_BREAKS.sub("  \n", text))
 
     def _holds_blocks(self, node: Node, tag: str) -> bool:
         if tag in {"br", "img", "code", "input"}:
@@ -222,15 +222,6 @@ def _other_marker(block: str) -> str:
     if block.startswith("- "):
         return re.sub(r"^- ", "* ", block, flags=re.MULTILINE)
     return re.sub(r"^(\d+)\. ", r"\1) ", block, flags=re.MULTILINE)
-
-
-def _at_line_starts(text: str) -> str:
-    """Escape what would begin a heading, a list, a quote or a rule."""
-
-    def escape(match: re.Match[str]) -> str:
-        return f"{match[2]}\\{match[3]}" if match[2] else f"\\{match[0]}"
-
-    return _LINE_START.sub(escape, text) if text else text
 
 
 def _link_heading(block: str, inside: str) -> str:

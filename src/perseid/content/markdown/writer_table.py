@@ -104,6 +104,9 @@ class Tables:
             lines = [
                 [self._placed(texts, number, place) for place in places] for number, places in enumerate(plan)
             ]
+        if len(lines) > 1:
+            head = any(tree.tag(cell) == "th" for row in rows for cell in row)
+            lines = [line for number, line in enumerate(lines) if any(line) or (head and not number)] or lines[:1]
         rendered = [f"| {' | '.join(line)} |" for line in lines]
         rendered.insert(1, f"| {' | '.join(['---'] * len(lines[0]))} |")
         return "\n".join(rendered)
