@@ -42,6 +42,8 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
     keepalive_s: float = 15.0
     max_connections: int = 1024
     """In use at once, per pool; more than callers at once, or their waiting counts as connecting."""
+    max_idle_hosts: int = 256
+    """Hosts to which idle connections are kept, per pool: a crawl of many sites must not use up the files."""
     ssl_context: Any = None
     """An `ssl.SSLContext` to trust other certificates; `None` trusts what the system does."""
 
@@ -151,7 +153,15 @@ class Pools:
                     **self._connector_options(),
                 )
             )
+        self._drop_idle(session.connector)
         return session
+
+    def _drop_idle(self, connector: Any) -> None:
+        """Close the connections that have been idle longest, past the bound; the library has none."""
+        idle = connector._conns  # noqa: SLF001 - there is no public view of the pool
+        while len(idle) > self._options.max_idle_hosts:
+            for protocol, _ in idle.pop(next(iter(idle))):
+                protocol.close()
 
     def _open(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         # There is no public way to choose the protocol (a SOCKS connector brings its own).

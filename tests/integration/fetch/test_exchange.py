@@ -9,6 +9,7 @@ import pytest
 
 from perseid.fetch.guard import Allowance
 from perseid.fetch.pool import PoolOptions
+from perseid.fetch.resolver import Found, Resolver
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
 
@@ -312,3 +313,18 @@ async def test_retry_after_is_read(serve, page, fetcher, header, seconds):
     got = await fetcher.fetch(FetchRequest(url=site.base))
     assert isinstance(got, Response)
     assert got.retry_after_s == seconds
+
+
+async def test_idle_connections_to_many_hosts_are_bounded(serve, page, make_fetcher, monkeypatch):
+    async def lookup(_self, _host):
+        return [Found(socket.AF_INET, "127.0.0.1")]
+
+    monkeypatch.setattr(Resolver, "lookup", lookup)
+    site = await serve(page())
+    fetcher = make_fetcher(allowance=Allowance(allow_private=True), pool=PoolOptions(max_idle_hosts=3))
+    for number in [*range(10), 9, 8, 7]:
+        await fetcher.fetch(FetchRequest(url=f"http://h{number}.test:{site.port}/"))
+    assert site.connections == 10  # the last three were still there
+    async with asyncio.timeout(5):
+        while sum(not writer.is_closing() for writer in site.writers) > 4:
+            await asyncio.sleep(0)
