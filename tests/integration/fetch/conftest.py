@@ -16,7 +16,7 @@ Respond = Callable[[bytes, asyncio.StreamWriter], Awaitable[bool | None]]
 
 
 class RawSite:
-    """`heads` are the requests as they came; `connections` counts what was accepted."""
+    """`heads` are the requests as they came; `connections` counts what was accepted, `ended` gets a mark at the end of each."""
 
     def __init__(self, respond: bytes | Respond) -> None:
         self.respond = respond
@@ -24,6 +24,7 @@ class RawSite:
         self.connections = 0
         self.port = 0
         self.closed = asyncio.Event()
+        self.ended: asyncio.Queue[None] = asyncio.Queue()
         self.writers: list[asyncio.StreamWriter] = []
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -59,6 +60,7 @@ class RawSite:
             pass
         finally:
             self.closed.set()
+            self.ended.put_nowait(None)
             writer.close()
 
     async def stop(self) -> None:

@@ -326,5 +326,5 @@ async def test_idle_connections_to_many_hosts_are_bounded(serve, page, make_fetc
         await fetcher.fetch(FetchRequest(url=f"http://h{number}.test:{site.port}/"))
     assert site.connections == 10  # the last three were still there
     async with asyncio.timeout(5):
-        while sum(not writer.is_closing() for writer in site.writers) > 4:
-            await asyncio.sleep(0)
+        for _ in range(6):
+            await site.ended.get()
