@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ USER_AGENT = f"Perseid/{'.'.join(__version__.split('.')[:2])} (web crawler)"
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _HOP_BY_HOP = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
                          "keep-alive", "proxy-connection", "proxy-authorization", "expect"})  # fmt: skip
+_NOT_SERIALISED = re.compile(r"[^\x21-\x7e]")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_DRAIN_BYTES = 64 * 1024
 _DRAIN_S = 1.0
@@ -231,6 +233,9 @@ def _odd_value(name: str, raw: bytes) -> str:
 
 def _request_url(text: str) -> URL:
     """The URL byte for byte as given: WHATWG serialisation is final, nothing is quoted anew."""
+    if _NOT_SERIALISED.search(text):
+        # Above all line breaks, which would end the request line.
+        raise ValueError("the URL holds characters that URL serialisation escapes")
     url = URL(text, encoded=True)
     bare = text.partition("#")[0]
     if bare.endswith("?") and bare.count("?") == 1:

@@ -328,3 +328,23 @@ async def test_idle_connections_to_many_hosts_are_bounded(serve, page, make_fetc
     async with asyncio.timeout(5):
         for _ in range(6):
             await site.ended.get()
+
+
+@pytest.mark.parametrize(
+    "tail", ["a\r\nX-Evil: 1", "a b", "a\tb", "\0", "caf\xe9", "\ud800", "?q=\n", "#\r\n\r\nGET /x"]
+)
+async def test_a_url_that_is_not_serialised_is_not_sent(serve, page, fetcher, tail):
+    site = await serve(page())
+    got = await fetcher.fetch(FetchRequest(url=f"{site.base}/{tail}"))
+    assert isinstance(got, FetchFailure)
+    assert (got.code, got.retryable, site.connections) == (FailureCode.INTERNAL, False, 0)
+
+
+@pytest.mark.parametrize(
+    "headers", [(("X", "\ud800"),), (("X\r\nY", "1"),), (("", "1"),), (("X Y", "1"),), (("X", "a\0b"),)]
+)
+async def test_headers_that_cannot_be_sent_raise_nothing(serve, page, fetcher, headers):
+    site = await serve(page())
+    got = await fetcher.fetch(FetchRequest(url=site.base, headers=headers))
+    assert isinstance(got, Response | FetchFailure)
+    assert not any(b"\r\nY" in head for head in site.heads)
