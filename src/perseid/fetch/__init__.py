@@ -1,1 +1,1 @@
-"""Getting bytes politely and safely: http, guard, robots_cache, redirects, proxy."""
+"""Getting bytes safely: http, guard, proxies, cookies of a chain, robots_cache. It follows no redirects of pages."""

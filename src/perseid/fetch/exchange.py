@@ -46,6 +46,9 @@ class Exchange:
         return self.unframed is not None and isinstance(self.unframed.exception(), ClientOSError)
 
     def failure(self, code: FailureCode, message: str, *, retryable: bool) -> FetchFailure:
+        """`message` may quote the server: whatever can't be printed or stored is escaped."""
+        if not message.isprintable():
+            message = "".join([each if each.isprintable() else ascii(each)[1:-1] for each in message])
         return FetchFailure(
             url=self.url,
             code=code,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -18,6 +17,7 @@ from perseid.fetch.body import BodyReader, BodyTruncated, Bounds
 from perseid.fetch.cookies import ChainCookies, join_cookies
 from perseid.fetch.exchange import CURRENT, Exchange
 from perseid.fetch.guard import NOTHING, Allowance, host_name
+from perseid.fetch.headers import read_headers
 from perseid.fetch.inflate import ACCEPT_ENCODING, inflater
 from perseid.fetch.pool import PoolOptions, Pools
 from perseid.fetch.proxy import Proxy, parse_proxy
@@ -28,6 +28,8 @@ from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from perseid.fetch.inflate import Inflater
 
 USER_AGENT = f"Perseid/{'.'.join(__version__.split('.')[:2])} (web crawler)"
 """Who we say we are unless a request says otherwise; robots.txt knows us as `perseid`."""
@@ -165,7 +167,7 @@ class HttpFetcher(Fetcher):
                 Bounds(request.max_html_bytes, request.max_document_bytes, request.cut_at_cap),
                 known.get("content-type", ""),
                 int(length) if length.isdecimal() and len(length) < 19 else None,
-                inflater(known["content-encoding"]) if "content-encoding" in known else None,
+                _inflater(headers) if "content-encoding" in known else None,
             )
             body, wire = await reader.read(answer.content), reader.wire
             if not answer.content.at_eof():
@@ -201,34 +203,9 @@ class HttpFetcher(Fetcher):
             if cookie is not None:
                 headers["Cookie"] = cookie
         if url.raw_user is not None:
-            # The header that was asked for wins over the credentials in the URL; both at once are refused.
+            # Credentials in the URL become this header; the library refuses both at once.
             headers.pop("Authorization", None)
         return headers
-
-
-def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
-    """Names in lower case; values as UTF-8 where they are, else as Latin-1 (RFC 9110, 5.5).
-
-    Bytes of a Location that aren't UTF-8 are percent-encoded, so that the URL asks for those very bytes.
-    """
-    try:
-        return tuple([(_name(key), value.decode()) for key, value in raw])
-    except UnicodeDecodeError:
-        return tuple([(name := _name(key), _odd_value(name, value)) for key, value in raw])
-
-
-@lru_cache(maxsize=1024)
-def _name(raw: bytes) -> str:
-    return raw.decode("latin-1").lower()
-
-
-def _odd_value(name: str, raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        if name == "location":
-            return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
-        return raw.decode("latin-1")
 
 
 def _request_url(text: str) -> URL:
@@ -242,6 +219,10 @@ def _request_url(text: str) -> URL:
         # An empty query is part of the request target; the library would drop it.
         return URL.build(scheme=url.scheme, authority=url.raw_authority, path=f"{url.raw_path}?", encoded=True)
     return url
+
+
+def _inflater(headers: tuple[tuple[str, str], ...]) -> Inflater | None:
+    return inflater(",".join(value for name, value in headers if name == "content-encoding"))
 
 
 def _next_chain(request: FetchRequest, headers: tuple[tuple[str, str], ...]) -> bytes:

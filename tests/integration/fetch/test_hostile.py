@@ -112,6 +112,14 @@ async def test_codings_are_undone(serve, page, fetcher, coding, pack):
     assert got.wire_bytes == len(pack(body))
 
 
+async def test_codings_in_headers_of_their_own_add_up(serve, page, fetcher):
+    body = brotli.compress(gzip.compress(b"<p>text</p>"))
+    site = await serve(page(body, "Content-Encoding: gzip", "Content-Encoding: br"))
+    got = await fetcher.fetch(FetchRequest(url=site.base))
+    assert isinstance(got, Response), got
+    assert got.body == b"<p>text</p>"
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 async def test_an_empty_body_needs_no_decoding(serve, page, fetcher, coding):
     site = await serve(page(b"", f"Content-Encoding: {coding}"))

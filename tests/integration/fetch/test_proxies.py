@@ -320,3 +320,24 @@ async def test_pages_by_different_proxies_share_no_connection(serve, page, proxi
     for proxy in (first, second, first, second):
         await fetcher.fetch(FetchRequest(url=f"http://localhost:{site.port}/", proxy=f"http://127.0.0.1:{proxy.port}"))
     assert (len(first.asked), len(second.asked), site.connections) == (1, 1, 2)
+
+
+async def test_what_a_proxy_says_is_quoted_safely(serve, fetcher):
+    proxy = await serve(b"HTTP/1.1 407 Who \xff\x1b[31m\xc3\xa9?\r\nContent-Length: 0\r\n\r\n")
+    for scheme in ("http", "https"):
+        got = await fetcher.fetch(FetchRequest(url=f"{scheme}://localhost/", proxy=proxy.base))
+        message = failed(got, FailureCode.PROXY).message
+        assert message.isprintable()
+        assert "407" in message
+        message.encode()
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+@pytest.mark.parametrize("target", ["/?", "//a|b?c=%zz&[d]'", "/%2F%7e"])
+async def test_the_target_is_sent_byte_for_byte_through_proxies(serve, page, proxied, fetcher, kind, target):
+    site = await serve(page())
+    proxy = await proxied(kind, site.port)
+    await fetcher.fetch(
+        FetchRequest(url=f"http://localhost:{site.port}{target}", proxy=f"{kind}://127.0.0.1:{proxy.port}")
+    )
+    assert site.heads[0].split(b" ")[1].decode() == target
