@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from perseid.content.pipeline import Built, Page, build
+from perseid.content.pipeline import Built, Page
 from perseid.content.pipeline import Failed as NoDocument
 from perseid.crawls.chain import Arrival, Chain
 from perseid.crawls.context import CrawlContext, Note
@@ -76,10 +76,7 @@ class PageJob:
             body=response.body,
             fetched_at=self._clock.now_us(),
         )
-        built = build(page, context.options.scrape)
-        if isinstance(built, (Built, NoDocument)):
-            return built
-        return await self._converter.convert(page, built, context.options.scrape)
+        return await self._converter.document_of(page, context.options.scrape)
 
     def _judge(self, built: Built, lease: Lease, response: Response, context: CrawlContext) -> Judged:
         if context.scope is None or context.options.sitemap == "only":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -118,6 +119,14 @@ class Inspect(Protocol):
     async def denied(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[DeniedRow]: ...
 
     async def denied_counts(self, crawl: CrawlId) -> dict[str, int]: ...
+
+    async def open_of(self, crawl: CrawlId, kinds: Sequence[JobKind]) -> int:
+        """Jobs of these kinds that have not ended."""
+        ...
+
+    async def admitted(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[tuple[JobId, str]]:
+        """Pages admitted, fetched or not, in order of discovery."""
+        ...
 
     async def sitemap_coverage(self, crawl: CrawlId) -> tuple[int, int]:
         """Page URLs that sitemaps named and the crawl's scope accepts; how many of them it has."""

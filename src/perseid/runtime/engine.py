@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 
 from perseid.config.settings import Settings
@@ -18,6 +18,7 @@ from perseid.fetch.http import HttpFetcher
 from perseid.fetch.pool import PoolOptions
 from perseid.fetch.robots_cache import RobotsCache
 from perseid.model.ids import CrawlId
+from perseid.model.job import JobKind
 from perseid.observe.telemetry import LogTelemetry
 from perseid.ports.store import HostDefaults
 from perseid.runtime.clock import SystemClock
@@ -116,7 +117,13 @@ class Engine:
         await self.store.close()
 
     async def work(
-        self, stop: Stop, over: Callable[[], Awaitable[bool]], *, concurrency: int, only: CrawlId | None = None
+        self,
+        stop: Stop,
+        over: Callable[[], Awaitable[bool]],
+        *,
+        concurrency: int,
+        only: CrawlId | None = None,
+        kinds: tuple[JobKind, ...] = tuple(JobKind),
     ) -> None:
         """Run a worker and its duties until stopped, or until nothing is left to wait for."""
         worker = self.settings.worker
@@ -128,6 +135,7 @@ class Engine:
             grace_s=worker.grace_s,
             lease_s=_JOB_DEADLINE_S + _LEASE_MARGIN_S,
             only=only,
+            kinds=kinds,
         )
         loop = WorkerLoop(
             self.store,
@@ -146,7 +154,7 @@ class Engine:
             finally:
                 ended.ask()
 
-    def _duties(self, loop: WorkerLoop, stop: Stop) -> list[Awaitable[None]]:
+    def _duties(self, loop: WorkerLoop, stop: Stop) -> list[Coroutine[None, None, None]]:
         store, telemetry, worker = self.store, self.telemetry, self.settings.worker
         reaper = Reaper(store, self.clock, telemetry, every_s=worker.beat_s, dead_after_s=worker.dead_after_s)
         return [

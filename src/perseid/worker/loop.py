@@ -15,6 +15,7 @@ import msgspec
 from perseid.crawls.executor import Executor
 from perseid.errors import StoreError
 from perseid.model.ids import CrawlId, JobId, WorkerId
+from perseid.model.job import JobKind
 from perseid.ports.clock import Clock
 from perseid.ports.store import Again, Finished, Lease, StepResult, Store
 from perseid.ports.telemetry import Telemetry
@@ -38,6 +39,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How long a graceful stop waits for pages in flight."""
     lease_s: float = 210.0
     only: CrawlId | None = None
+    kinds: tuple[JobKind, ...] = tuple(JobKind)
 
     @property
     def capacity(self) -> int:
@@ -82,7 +84,7 @@ class WorkerLoop:
                 if self._step_due():
                     await self._step(self._want())
                     self._launch()
-                elif self._idle and await over():
+                if self._idle and await over():
                     break
                 await self._pause()
             await self._wind_down(stop)
@@ -165,6 +167,7 @@ class WorkerLoop:
                     self.worker,
                     batch,
                     want,
+                    kinds=self._options.kinds,
                     lease_us=int(self._options.lease_s * 1_000_000),
                     crawl=self._options.only,
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -158,6 +158,25 @@ class SqliteReader:
         return dict(
             await self._all("SELECT reason, n FROM denied_count WHERE crawl = ? AND n > 0 ORDER BY n DESC", (crawl,))
         )
+
+    async def open_of(self, crawl: CrawlId, kinds: Sequence[JobKind]) -> int:
+        classes = orjson.dumps([int(kind) for kind in kinds]).decode()
+        ((count,),) = await self._all(
+            "SELECT (SELECT coalesce(sum(l.tail - l.head), 0) FROM queue q JOIN lane l ON l.queue = q.id"
+            "  WHERE q.crawl = ?1 AND q.class IN (SELECT value FROM json_each(?2)))"
+            " + (SELECT count(*) FROM lease l JOIN url u ON u.id = l.job"
+            "  WHERE l.crawl = ?1 AND u.kind IN (SELECT value FROM json_each(?2)))"
+            " + (SELECT count(*) FROM retry r JOIN url u ON u.id = r.job"
+            "  WHERE r.crawl = ?1 AND u.kind IN (SELECT value FROM json_each(?2)))",
+            (crawl, classes),
+        )
+        return int(count)
+
+    async def admitted(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[tuple[JobId, str]]:
+        rows = await self._all(
+            "SELECT id, url FROM url WHERE crawl = ? AND id > ? AND flags & 1 ORDER BY id LIMIT ?", (crawl, after, limit)
+        )
+        return [(JobId(job), url) for job, url in rows]
 
     async def sitemap_coverage(self, crawl: CrawlId) -> tuple[int, int]:
         ((named, crawled),) = await self._all(

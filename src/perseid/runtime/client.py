@@ -1,0 +1,246 @@
+"""`Client`: a store's folder, and everything one can ask of it. The CLI and the library are thin over this."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from perseid.config.settings import Settings
+from perseid.crawls import explain as explaining
+from perseid.crawls.mapping import MapLink
+from perseid.crawls.pack import read, unpack
+from perseid.crawls.start import new_batch, new_crawl
+from perseid.crawls.summary import Summary, summarize
+from perseid.errors import ScrapeFailed
+from perseid.model.crawl import Crawl, CrawlStatus
+from perseid.model.document import Document
+from perseid.model.job import JobKind, JobState
+from perseid.model.options import CrawlOptions, ScrapeOptions
+from perseid.ports.inspect import DeniedRow, DocumentRow, Explanation, FailureRow, HostView, JobView, Progress
+from perseid.runtime.doctor import Check, examine
+from perseid.runtime.engine import Engine
+from perseid.runtime.uid import new_uid
+from perseid.worker.stop import Stop
+
+if TYPE_CHECKING:
+    from perseid.runtime.crew import Crew
+
+_PAGE_OF_DOCUMENTS = 100
+_PAGE_OF_ROWS = 1_000
+_MAP_CONCURRENCY = 8
+_SEED_BITS = 62
+
+
+class Client:
+    """Works on the store in one folder, alone or beside other processes.
+
+    `async with await Client.open(Path("out/.perseid")) as client: …`
+    """
+
+    def __init__(self, engine: Engine, crew: Crew | None = None) -> None:
+        self._engine = engine
+        self._crew = crew
+        self._store = engine.store
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        settings: Settings | None = None,
+        *,
+        crew: Crew | None = None,
+        allow_named_host: bool = True,
+    ) -> Client:
+        """Open or create the store in `folder`. Raises `StoreUnavailable`, `StoreCorrupt`, `ConfigError`.
+
+        `allow_named_host` lets a crawl of a private host fetch from that host: right where the caller is a
+        person at this machine, wrong where URLs come from strangers.
+        """
+        engine = await Engine.open(folder, settings or Settings(), allow_named_host=allow_named_host)
+        return cls(engine, crew)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._engine.close()
+
+    async def start_crawl(self, url: str, options: CrawlOptions | None = None) -> Crawl:
+        """Write the crawl down; it runs as soon as a worker does. Raises `InvalidURL`, `ConfigError`."""
+        new = new_crawl(
+            url,
+            options or CrawlOptions(),
+            uid=new_uid(),
+            key_seed=secrets.randbits(_SEED_BITS),
+            blocked_hosts=self._engine.block_list.entries(),
+        )
+        return await self._store.crawl_by_id(await self._store.start(new))
+
+    async def start_batch(self, urls: Sequence[str], options: ScrapeOptions | None = None) -> Crawl:
+        """The same for pages named one by one; no links are followed."""
+        new = new_batch(urls, options or ScrapeOptions(), uid=new_uid(), key_seed=secrets.randbits(_SEED_BITS))
+        return await self._store.crawl_by_id(await self._store.start(new))
+
+    async def run(
+        self, uid: str, *, concurrency: int = 16, processes: int = 1, stop: Stop | None = None
+    ) -> Crawl:
+        """Work on one crawl until it has ended, or until `stop` is asked for. Other processes may help.
+
+        `processes` counts this one; further ones are started for it and end with it.
+        """
+        crawl = await self._store.crawl(uid)
+        stop = stop or Stop()
+
+        async def over() -> bool:
+            return (await self._store.crawl_by_id(crawl.id)).status is not CrawlStatus.SCRAPING
+
+        crew = self._crew
+        if processes > 1 and crew is None:
+            from perseid.runtime.crew import Crew  # noqa: PLC0415 - only where more processes are asked for
+
+            crew = Crew.started(processes - 1)
+        if crew is None or processes <= 1:
+            await self._engine.work(stop, over, concurrency=concurrency, only=crawl.id)
+        else:
+            async with crew.at_work(self._engine.folder, self._engine.settings, uid, concurrency, stop):
+                await self._engine.work(stop, over, concurrency=concurrency, only=crawl.id)
+        return await self._store.crawl(uid)
+
+    async def work(self, stop: Stop, *, concurrency: int = 16) -> None:
+        """Work on whatever the store holds until `stop` is asked for."""
+
+        async def never() -> bool:
+            return False
+
+        await self._engine.work(stop, never, concurrency=concurrency)
+
+    async def scrape(self, url: str, options: ScrapeOptions | None = None) -> Document:
+        """One page, through the store's own queue: its host's pauses hold for this too.
+
+        Raises `ScrapeFailed` with the failure's code.
+        """
+        crawl = await self.start_batch([url], options)
+        await self.run(crawl.uid, concurrency=1)
+        async for _seq, _line, document in self.documents(crawl.uid):
+            return document
+        (failure, *_rest) = [row async for row in self.failures(crawl.uid)] or [None]
+        if failure is not None:
+            raise ScrapeFailed(url, failure.code, failure.message)
+        explanation = await explaining.explain(self._store, await self._store.crawl(crawl.uid), crawl.url)
+        raise ScrapeFailed(url, explanation.reason.lower() or explanation.state, explanation.message)
+
+    async def map(self, url: str, options: CrawlOptions) -> list[MapLink]:
+        """The URLs that the start page and the sitemaps name, by the same rules as a crawl; no page is fetched."""
+        crawl = await self.start_crawl(url, options)
+        kinds = (JobKind.KICKOFF, JobKind.SITEMAP)
+
+        async def over() -> bool:
+            return not await self._store.open_of(crawl.id, kinds)
+
+        await self._engine.work(Stop(), over, concurrency=_MAP_CONCURRENCY, only=crawl.id, kinds=kinds)
+        links: list[MapLink] = []
+        after = 0
+        while rows := await self._store.admitted(crawl.id, after=after, limit=_PAGE_OF_ROWS):
+            links += [MapLink(url=found) for _job, found in rows]
+            after = rows[-1][0]
+        await self._store.cancel(crawl.id)
+        return links
+
+    async def crawl(self, uid: str) -> Crawl:
+        """Raises `NotFound`."""
+        return await self._store.crawl(uid)
+
+    async def crawls(self, *, limit: int = 100) -> list[Crawl]:
+        """Newest first."""
+        return await self._store.crawls(limit=limit)
+
+    async def progress(self, uid: str) -> Progress:
+        return await self._store.progress((await self._store.crawl(uid)).id)
+
+    async def documents(self, uid: str, *, after: int = 0) -> AsyncIterator[tuple[int, bytes, Document]]:
+        """Pages in finishing order from number `after` on: (number, JSON line, document).
+
+        Bodies of pages that failed with a 4xx or 5xx are not among them: numbers may have gaps.
+        """
+        crawl = await self._store.crawl(uid)
+        while rows := await self._store.documents(crawl.id, after=after, limit=_PAGE_OF_DOCUMENTS):
+            for row in rows:
+                after = row.seq
+                if row.state is JobState.COMPLETED:
+                    line = self._line(row)
+                    yield row.seq, line, read(line)
+
+    def _line(self, row: DocumentRow) -> bytes:
+        return unpack(self._engine.blobs.get(row.blob) if row.blob else row.body)
+
+    async def failures(self, uid: str) -> AsyncIterator[FailureRow]:
+        crawl = await self._store.crawl(uid)
+        after = 0
+        while rows := await self._store.failures(crawl.id, after=after, limit=_PAGE_OF_ROWS):
+            for row in rows:
+                yield row
+            after = rows[-1].job
+
+    async def failure_counts(self, uid: str) -> dict[str, int]:
+        return await self._store.failure_counts((await self._store.crawl(uid)).id)
+
+    async def denied(self, uid: str) -> AsyncIterator[DeniedRow]:
+        crawl = await self._store.crawl(uid)
+        after = 0
+        while rows := await self._store.denied(crawl.id, after=after, limit=_PAGE_OF_ROWS):
+            for row in rows:
+                yield row
+            after = rows[-1].id
+
+    async def denied_counts(self, uid: str) -> dict[str, int]:
+        return await self._store.denied_counts((await self._store.crawl(uid)).id)
+
+    async def summary(self, uid: str) -> Summary:
+        return await summarize(self._store, uid, now_us=time.time_ns() // 1_000)
+
+    async def jobs(
+        self, uid: str | None = None, *, state: JobState | None = None, after: int = 0, limit: int = 100
+    ) -> list[JobView]:
+        crawl = None if uid is None else (await self._store.crawl(uid)).id
+        return await self._store.jobs(crawl=crawl, state=state, after=after, limit=limit)
+
+    async def hosts(self, *, limit: int = 100) -> list[HostView]:
+        return await self._store.hosts(limit=limit)
+
+    async def explain(self, url: str, uid: str | None = None) -> list[Explanation]:
+        """Why `url` is, or is not, among the pages of a crawl, or of each crawl of this store."""
+        crawls = [await self._store.crawl(uid)] if uid else await self._store.crawls(limit=100)
+        found = [await explaining.explain(self._store, crawl, url) for crawl in crawls]
+        told = [explanation for explanation in found if explanation.state != "unknown"]
+        return told or found
+
+    async def cancel(self, uid: str) -> bool:
+        """End a running crawl and keep what it has; False if it had ended."""
+        return await self._store.cancel((await self._store.crawl(uid)).id)
+
+    async def prune(self, *, older_than_s: float) -> int:
+        """Forget crawls that ended longer ago than this, with all their rows and bodies; how many."""
+        before = time.time_ns() // 1_000 - int(older_than_s * 1_000_000)
+        gone = await self._store.prune(ended_before_us=before)
+        for crawl in gone:
+            self._engine.blobs.delete_prefix(str(crawl))
+        return len(gone)
+
+    async def audit(self) -> list[str]:
+        """What the store counts differently from what it holds; empty when all is well."""
+        return [
+            f"{finding.what}: expected {finding.expected}, found {finding.found}"
+            for finding in await self._store.audit()
+        ]
+
+    async def doctor(self) -> list[Check]:
+        return await examine(self._engine)
