@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perseid.cli import flags
-from perseid.cli.context import loaded, run
+from perseid.cli.context import loaded, run, told
 from perseid.errors import ConfigError
 
 
@@ -37,12 +37,12 @@ def batch(  # noqa: PLR0913  one parameter a flag
     json: flags.Json = False,
 ) -> None:
     """Scrape a list of URLs into a folder, as `crawl` does."""
-    from perseid.cli.launch import Launch, launch  # noqa: PLC0415  start-up time
+    from perseid.cli.launch import Launch, crew_of, launch  # noqa: PLC0415  start-up time
     from perseid.cli.options import Fetching, scrape_options  # noqa: PLC0415  start-up time
     from perseid.cli.places import default_out  # noqa: PLC0415  start-up time
     from perseid.cli.plan import BatchOptions, Wanted  # noqa: PLC0415  start-up time
 
-    async def begin() -> int:
+    with told(ctx):
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
         urls = read_urls(file)
         fetching = Fetching(
@@ -56,11 +56,10 @@ def batch(  # noqa: PLR0913  one parameter a flag
         )
         scrape = scrape_options(fetching, settings)
         name = "stdin" if file == "-" else Path(file).name
-        how = Launch(out or default_out(f"batch-{Path(name).stem}"), settings, json)
+        how = Launch(out or default_out(f"batch-{Path(name).stem}"), settings, json, crew_of(settings))
         wanted = Wanted("batch", name, BatchOptions(scrape=scrape, urls=len(urls), digest=_digest(urls)))
-        return await launch(how, wanted, lambda client: client.start_batch(urls, scrape), fresh=fresh)
-
-    raise typer.Exit(run(ctx, begin()))
+    work = launch(how, wanted, lambda client: client.start_batch(urls, scrape), fresh=fresh)
+    raise typer.Exit(run(ctx, work))
 
 
 def read_urls(file: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ from perseid.cli.output import flush, say
 from perseid.errors import PerseidError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterator
 
     import typer
 
@@ -55,13 +55,20 @@ def globals_of(ctx: typer.Context) -> Globals:
 
 
 def run(ctx: typer.Context, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work of a command; a `PerseidError` ends it with one line on stderr and its exit code."""
-    try:
+    """Do the work of a command, with its errors told."""
+    with told(ctx):
         result = asyncio.run(work)
         flush()
+    return result
+
+
+@contextmanager
+def told(ctx: typer.Context) -> Iterator[None]:
+    """A `PerseidError` ends the command with one line on stderr and its exit code."""
+    try:
+        yield
     except PerseidError as error:
         raise SystemExit(tell(error, debug=globals_of(ctx).debug)) from None
-    return result
 
 
 def tell(error: PerseidError, *, debug: bool) -> int:

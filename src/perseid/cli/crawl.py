@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from perseid.cli import flags
-from perseid.cli.context import loaded, run
+from perseid.cli.context import loaded, run, told
 from perseid.errors import ConfigError, NotFound
 
 
@@ -69,14 +69,14 @@ def crawl(  # noqa: PLR0913  one parameter a flag
     Writes OUT/pages/<host>/<path>.md, OUT/pages.jsonl, OUT/skipped.jsonl and OUT/failed.jsonl. Ctrl-C finishes what
     is in flight; the same command goes on.
     """
-    from perseid.cli.launch import Launch, launch  # noqa: PLC0415  start-up time
+    from perseid.cli.launch import Launch, crew_of, launch  # noqa: PLC0415  start-up time
     from perseid.cli.options import Fetching, scrape_options, sitemap_mode  # noqa: PLC0415  start-up time
     from perseid.cli.places import default_out  # noqa: PLC0415  start-up time
     from perseid.cli.plan import Wanted  # noqa: PLC0415  start-up time
     from perseid.crawls.start import check_crawl, web_url  # noqa: PLC0415  start-up time
     from perseid.model.options import CrawlOptions, ScopeRules  # noqa: PLC0415  start-up time
 
-    async def begin() -> int:
+    with told(ctx):
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
         start = web_url(url)
         fetching = Fetching(
@@ -108,11 +108,10 @@ def crawl(  # noqa: PLR0913  one parameter a flag
             max_denied_rows=settings.crawl.max_denied_rows,
         )
         check_crawl(options)
-        how = Launch(out or default_out(start), settings, json)
+        how = Launch(out or default_out(start), settings, json, crew_of(settings))
         wanted = Wanted("crawl", start, options)
-        return await launch(how, wanted, lambda client: client.start_crawl(start, options), fresh=fresh)
-
-    raise typer.Exit(run(ctx, begin()))
+    work = launch(how, wanted, lambda client: client.start_crawl(start, options), fresh=fresh)
+    raise typer.Exit(run(ctx, work))
 
 
 def _delay(text: str | None) -> float | None:
@@ -133,14 +132,12 @@ def resume(
     json: flags.Json = False,
 ) -> None:
     """Go on with an unfinished crawl or batch, with the options it was started with."""
-    from perseid.cli.launch import Launch, resume  # noqa: PLC0415  start-up time
+    from perseid.cli.launch import Launch, crew_of, resume  # noqa: PLC0415  start-up time
 
-    async def go_on() -> int:
+    with told(ctx):
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
-        folder = _unfinished(crawl_id, out)
-        return await resume(Launch(folder, settings, json))
-
-    raise typer.Exit(run(ctx, go_on()))
+        how = Launch(_unfinished(crawl_id, out), settings, json, crew_of(settings))
+    raise typer.Exit(run(ctx, resume(how)))
 
 
 def _unfinished(crawl_id: str, out: Path | None) -> Path:

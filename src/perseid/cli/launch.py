@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perseid.config.settings import Settings
     from perseid.model.crawl import Crawl
     from perseid.runtime import Client
+    from perseid.runtime.crew import Crew
 
     Starter = Callable[[Client], Awaitable[Crawl]]
 
@@ -33,6 +34,16 @@ class Launch(NamedTuple):
     out: Path
     settings: Settings
     json: bool
+    crew: Crew | None = None
+
+
+def crew_of(settings: Settings) -> Crew | None:
+    """The further processes that were asked for; to be called before there are threads or a loop."""
+    if settings.worker.processes <= 1:
+        return None
+    from perseid.runtime.crew import Crew  # noqa: PLC0415  start-up time
+
+    return Crew.prepare(settings.worker.processes - 1)
 
 
 async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) -> Exit:
@@ -42,7 +53,7 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
     place = Place(how.out)
     prepare(place)
     with sole_writer(place):
-        async with await Client.open(place.state, how.settings) as client:
+        async with await Client.open(place.state, how.settings, crew=how.crew) as client:
             record = load_record(place)
             step = decide(record, await status_of(client, record), wanted, fresh=fresh)
             if isinstance(step, Resume):
@@ -69,7 +80,7 @@ async def resume(how: Launch) -> Exit:
     place = Place(how.out)
     prepare(place)
     with sole_writer(place):
-        async with await Client.open(place.state, how.settings) as client:
+        async with await Client.open(place.state, how.settings, crew=how.crew) as client:
             record = load_record(place)
             if record is None or await status_of(client, record) is None:
                 raise NotFound(f"{how.out} holds no crawl that could be resumed")

@@ -35,8 +35,9 @@ def scrape(  # noqa: PLR0913  one parameter a flag
     from perseid.cli.options import Fetching, scrape_options  # noqa: PLC0415  start-up time
 
     async def fetch() -> None:
+        from perseid.crawls.start import web_url  # noqa: PLC0415  start-up time
         from perseid.errors import ConfigError  # noqa: PLC0415  start-up time
-        from perseid.runtime import scrape  # noqa: PLC0415  start-up time
+        from perseid.facade import scrape  # noqa: PLC0415  start-up time
 
         settings = loaded(ctx).settings
         fetching = Fetching(
@@ -51,7 +52,7 @@ def scrape(  # noqa: PLR0913  one parameter a flag
         options = scrape_options(fetching, settings)
         if len(options.formats) > 1 and not json:
             raise ConfigError("several formats fit only into JSON; add --json, or ask for one format")
-        document = await scrape(url, options, settings)
+        document = await scrape(web_url(url), options, settings=settings)
         if json:
             import msgspec  # noqa: PLC0415  start-up time
 
@@ -75,13 +76,13 @@ def _print(document: "Document", wanted: str) -> None:
 
 def map_site(  # noqa: PLR0913  one parameter a flag
     ctx: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The site, or the part of it below a path.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The site.")],
     *,
     search: Annotated[
-        str | None, typer.Option("--search", metavar="WORDS", help="Only URLs that fit the words, the best first.")
+        str | None, typer.Option("--search", metavar="WORDS", help="URLs that fit the words first.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Most URLs. Default: 5000.")] = None,
-    subdomains: Annotated[bool, typer.Option("--subdomains", help="Sub-domains, too.")] = False,
+    subdomains: Annotated[bool, typer.Option("--subdomains/--no-subdomains", help="Sub-domains, too.")] = True,
     sitemap: Annotated[
         str, typer.Option("--sitemap", metavar="include|skip|only", help="What to do with the site's sitemaps.")
     ] = "include",
@@ -105,14 +106,14 @@ def map_site(  # noqa: PLR0913  one parameter a flag
     async def look() -> None:
         import msgspec  # noqa: PLC0415  start-up time
 
-        from perseid.runtime import map_site  # noqa: PLC0415  start-up time
+        from perseid.facade import map_site  # noqa: PLC0415  start-up time
 
         settings = loaded(ctx).settings
         fetching = Fetching(
             headers=header, cookies=cookie, proxy=proxy, user_agent=user_agent, obey_robots=not ignore_robots
         )
         options = CrawlOptions(
-            scope=ScopeRules(subdomains=subdomains, ignore_query=ignore_query),
+            scope=ScopeRules(entire_domain=True, subdomains=subdomains, ignore_query=ignore_query),
             scrape=scrape_options(fetching, settings),
             sitemap=sitemap_mode(sitemap),
             max_sitemap_files=settings.crawl.max_sitemap_files,
