@@ -152,7 +152,11 @@ class Chain:
             user_agent=options.user_agent,
             proxy=options.proxy or self._policy.proxy,
             timeout_s=options.timeout_s,
-            max_html_bytes=self._policy.max_html_bytes,
+            max_html_bytes=(
+                self._policy.max_document_bytes
+                if self.lease.kind is JobKind.SITEMAP
+                else self._policy.max_html_bytes
+            ),
             max_document_bytes=self._policy.max_document_bytes,
             chain=self.hops.chain,
             named_host=self._named_host(),

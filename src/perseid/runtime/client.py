@@ -132,8 +132,7 @@ class Client:
         await self.run(crawl.uid, concurrency=1)
         async for _seq, _line, document in self.documents(crawl.uid):
             return document
-        (failure, *_rest) = [row async for row in self.failures(crawl.uid)] or [None]
-        if failure is not None:
+        async for failure in self.failures(crawl.uid):
             raise ScrapeFailed(url, failure.code, failure.message)
         explanation = await explaining.explain(self._store, await self._store.crawl(crawl.uid), crawl.url)
         raise ScrapeFailed(url, explanation.reason.lower() or explanation.state, explanation.message)

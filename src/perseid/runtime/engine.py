@@ -69,7 +69,9 @@ class Engine:
             trusted_proxies=(fetch.proxy,) if fetch.proxy and fetch.trust_proxy else (),
             pool=PoolOptions(connect_timeout_s=fetch.connect_timeout_s),
         )
-        self.robots = RobotsCache(self.fetcher, self.clock, store=store, agents=settings.robots.agents)
+        self.robots = RobotsCache(
+            self.fetcher, self.clock, store=store, agents=settings.robots.agents, ttl_s=settings.robots.ttl_s
+        )
         self.converter = Converter()
         self.executor = self._executor(allow_named_host=allow_named_host)
 

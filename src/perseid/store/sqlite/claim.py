@@ -106,7 +106,7 @@ def _host_room(tx: Tx, host: int, wanted: int) -> int:
     """How many of `wanted` the host can serve now, taken from its buckets; -1 where it was given up."""
     row = tx.one("SELECT max_active - active, interval, burst, open_at, gave_up_at FROM host WHERE id = ?", (host,))
     assert row is not None
-    room, interval, burst, open_at, gave_up_at = row
+    room, interval, burst, open_at, gave_up_at = (int(value) for value in row)
     if gave_up_at:
         if tx.now - gave_up_at < _TRUST_AGAIN_AFTER_US:
             return -1
@@ -128,7 +128,7 @@ def _host_room(tx: Tx, host: int, wanted: int) -> int:
         if count <= 0:
             tx.execute("UPDATE host SET open_at = max(open_at, ?) WHERE id = ?", (total, host))
             return 0
-        tx.global_open = total + count * step
+        tx.global_open = int(total + count * step)
     tx.execute(
         "UPDATE host SET active = active + ?, open_at = ? WHERE id = ?",
         (count, start + count * interval, host),

@@ -255,7 +255,7 @@ def poisoned(item: Finished, message: str) -> Finished | None:
 
     What was learnt about hosts is kept as long as it can be: a pause must hold though its page is lost.
     """
-    end: End = Failed(code=FailureCode.STORE_ERROR.value, message=message)
+    end = Failed(code=FailureCode.STORE_ERROR.value, message=message)
     if isinstance(item.end, Failed) and item.end.code == end.code:
         return Finished(lease=item.lease, end=end) if item.hosts else None
     return Finished(lease=item.lease, end=end, hosts=item.hosts)
