@@ -107,6 +107,20 @@ async def test_a_page_that_runs_while_its_path_shortens_is_not_cut(desk: Desk) -
     assert (lease.url, lease.depth) == (page("c").url, 2)
 
 
+async def test_a_redirect_brings_the_page_it_ends_on_nearer(desk: Desk) -> None:
+    """HOME → a → b → x, where links of x are cut; then a page beside HOME redirects to x."""
+    crawl = await desk.start(HOME, "moved", max_discovery_depth=3)
+    home, moved = await desk.claim(2)
+    await desk.step([run(home, 3, "a")])
+    for name in ("b", "x", "y"):
+        await desk.step([run(await desk.one(), 3, name)])
+    assert page("y").url not in await desk.states(crawl)
+    final = page("x")
+    await desk.step([ended(moved, "y", final_key=final.key, final_url=final.url)])
+    lease = await desk.one()
+    assert (lease.url, lease.depth) == (page("y").url, 1)
+
+
 async def test_one_batch_shortens_as_two_steps_would(desk: Desk) -> None:
     crawl = await desk.start(HOME, "slow", max_discovery_depth=2)
     home, slow = await desk.claim(2)

@@ -6,11 +6,13 @@ import asyncio
 
 from perseid.model.crawl import CrawlKind
 from perseid.model.verdict import DenialReason
+from perseid.ports.store import Again, Done, Failed
 from perseid.testing.conformance.store.desk import (
     HOME,
     Bench,
     Desk,
     denied,
+    document,
     ended,
     key_of,
     links,
@@ -79,6 +81,29 @@ async def test_a_batch_may_ask_for_a_url_twice(desk: Desk) -> None:
     assert (await desk.look(crawl)).counts.done == 2
 
 
+async def test_a_batch_knows_no_raced_redirects(desk: Desk) -> None:
+    """Each URL was asked for by name, so each gets its answer."""
+    crawl = await desk.start("a", "b", "a", kind=CrawlKind.BATCH)
+    final = page("end")
+    for lease in await desk.claim_all():
+        done = Done(document=document(final.url))
+        await desk.finish(lease, end=done, final_key=final.key, final_url=final.url)
+    assert await desk.documents(crawl) == [final.url] * 3
+    assert (await desk.look(crawl)).counts.duplicate == 0
+
+
+async def test_a_batch_retries_and_fails_each_job_by_itself(desk: Desk) -> None:
+    crawl = await desk.start("a", "a", kind=CrawlKind.BATCH)
+    first, second = await desk.claim_all()
+    await desk.finish(first, end=Again(attempted=True))
+    await desk.finish(second, end=Failed(code="timeout", message=""))
+    again = await desk.one()
+    assert (again.job, again.attempts) == (first.job, 1)
+    await desk.finish(again)
+    counts = (await desk.look(crawl)).counts
+    assert (counts.done, counts.failed, counts.discovered) == (1, 1, 2)
+
+
 async def test_a_refused_link_stands_in_the_ledger_with_its_referrer(desk: Desk) -> None:
     crawl = await desk.start()
     await desk.finish(await desk.one(), denied=[denied("https://x.example/")])
@@ -112,6 +137,7 @@ async def test_accepted_after_denied_leaves_the_ledger(desk: Desk) -> None:
     await desk.finish(second, "c")
     assert [row.url for row in await desk.store.denied(crawl)] == [page("d").url]
     assert (await desk.look(crawl)).counts.refused == 1
+    assert await desk.store.denied_counts(crawl) == {"EXTERNAL_LINK": 1}
     assert (await desk.one()).url == page("c").url
 
 
@@ -140,6 +166,15 @@ async def test_beyond_the_cap_refusals_are_counted_only(desk: Desk) -> None:
     assert len(await desk.store.denied(crawl)) == 2
 
 
+async def test_the_cap_holds_over_many_pages(desk: Desk) -> None:
+    crawl = await desk.start("a", "b", max_denied=3)
+    for number, lease in enumerate(await desk.claim_all()):
+        refused = [denied(f"https://x.example/{number}/{n}") for n in range(2)]
+        await desk.finish(lease, denied=refused)
+    counts = (await desk.look(crawl)).counts
+    assert (counts.refused, counts.refused_beyond) == (3, 1)
+
+
 async def test_refusals_by_the_limit_obey_the_cap(desk: Desk) -> None:
     crawl = await desk.start(max_denied=2, limit=1)
     await desk.finish(await desk.one(), "a", "b", "c", "d")
@@ -156,30 +191,3 @@ async def test_a_ledger_is_paged_without_gaps(desk: Desk) -> None:
         urls += [row.url for row in rows]
         after = rows[-1].id
     assert urls == [f"https://x.example/{n}" for n in range(25)]
-
-
-async def test_explain_tells_an_accepted_page_and_its_way(desk: Desk) -> None:
-    crawl = await desk.start()
-    await desk.drain({HOME: ["a"], page("a").url: ["b"]})
-    url = page("b").url
-    told = await desk.store.explain(crawl, [key_of("nothing"), key_of(url)], url)
-    assert (told.state, told.depth, told.status, told.seen_as) == ("completed", 2, 200, url)
-    assert told.referrers == (page("a").url, HOME)
-
-
-async def test_explain_tells_a_refusal(desk: Desk) -> None:
-    crawl = await desk.start()
-    await desk.drain({HOME: ["a"]})
-    other = await desk.start("a")
-    await desk.finish(await desk.one(), denied=[denied("https://x.example/", DenialReason.TRAP)])
-    told = await desk.store.explain(other, [key_of("https://x.example/")], "https://x.example/")
-    assert (told.state, told.reason, told.referrers) == ("refused", "TRAP", (page("a").url,))
-    elsewhere = await desk.store.explain(crawl, [key_of("https://x.example/")], "https://x.example/")
-    assert elsewhere.state == "unknown"
-
-
-async def test_explain_finds_a_spelling_beyond_the_key(desk: Desk) -> None:
-    crawl = await desk.start()
-    await desk.finish(await desk.one(), page(HOME + "A", key=key_of("folded")))
-    told = await desk.store.explain(crawl, [key_of("folded")], HOME + "a")
-    assert (told.state, told.seen_as) == ("queued", HOME + "A")
