@@ -14,19 +14,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
-from perseid.model.verdict import Denial, DenialReason
-from perseid.ports.store import Again, Done, End, Failed, Finished, HostDefaults, HostNote, Lease, NewUrl, Refused
+from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewUrl
 from perseid.testing.conformance.store.backend import SECOND, HandClock, NewBackend
-from perseid.testing.conformance.store.desk import Desk, denied, document, kickoff, page, sitemap
+from perseid.testing.conformance.store.desk import Desk, denied, document, kickoff, sitemap
+from perseid.testing.conformance.store.moves import OUTCOMES, SOME_URLS, UNIVERSE, Outcome, bring_home
 from perseid.testing.conformance.store.oracle import VISIBLE, CrawlModel, Oracle
 
 T = TypeVar("T")
 DEFAULTS = HostDefaults(max_active=2, interval_us=0, global_interval_us=0, give_up_after=10**6, give_up_after_us=10**15)
-GAP = 2 * SECOND
-UNIVERSE = [page(f"https://h{n % 4}.example/{n}") for n in range(20)]
-HOSTS = sorted({url.host for url in UNIVERSE})
 picks = st.integers(0, 10**6)
-some_urls = st.lists(st.sampled_from(UNIVERSE), max_size=6)
 sides = st.integers(0, 1)
 
 
@@ -135,7 +131,7 @@ class StoreMachine(RuleBasedStateMachine):
             crawl.status = CrawlStatus.CANCELLED
 
     @precondition(lambda self: self.oracle.crawls)
-    @rule(side=sides, pick=picks, urls=some_urls, refused=some_urls)
+    @rule(side=sides, pick=picks, urls=SOME_URLS, refused=SOME_URLS)
     def add(self, side: int, pick: int, urls: list[NewUrl], refused: list[NewUrl]) -> None:
         crawl = self._pick(pick)
         if crawl.most is not None:
@@ -182,93 +178,26 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(
         side=sides,
         pick=picks,
-        ends=st.lists(
-            st.tuples(
-                st.sampled_from(["done", "done", "done", "failed", "refused", "again", "later", "moved", "throttled"]),
-                some_urls,
-                st.lists(st.sampled_from(UNIVERSE), max_size=2),
-                st.booleans(),
-            ),
-            min_size=1,
-            max_size=3,
-        ),
+        ends=st.lists(OUTCOMES, min_size=1, max_size=3),
     )
-    def finish(self, side: int, pick: int, ends: list[tuple[str, list[NewUrl], list[NewUrl], bool]]) -> None:
+    def finish(self, side: int, pick: int, ends: list[Outcome]) -> None:
         held = list(self.oracle.held.values())
         turned = held[pick % len(held) :] + held[: pick % len(held)]
-        batch, expected = [], []
-        for one, (kind, urls, refused, flag) in zip(turned, ends, strict=False):
-            finished = self._finished(one.lease, kind, urls, refused, flag=flag)
-            batch.append(finished)
-            expected.append(self.oracle.crawls[one.lease.crawl].status is CrawlStatus.SCRAPING)
-        result = self.run(self.desks[side].step(batch))
-        assert result.kept == expected
+        batch = [
+            bring_home(one.lease, self.oracle.crawls[one.lease.crawl], outcome)
+            for one, outcome in zip(turned, ends, strict=False)
+        ]
+        self._step(side, batch)
+
+    def _step(self, side: int, batch: list[Finished]) -> None:
+        crawls = [self.oracle.crawls[finished.lease.crawl] for finished in batch]
+        expected = [crawl.status is CrawlStatus.SCRAPING for crawl in crawls]
+        assert self.run(self.desks[side].step(batch)).kept == expected
         for finished, kept in zip(batch, expected, strict=True):
-            self._record(finished, kept=kept)
-        for crawl in self.oracle.crawls.values():
+            self.oracle.record(finished, self.clock.now, kept=kept)
+            self.over.append(finished.lease)
+        for crawl in crawls:
             crawl.settle()
-
-    def _finished(self, lease: Lease, kind: str, urls: list[NewUrl], refused: list[NewUrl], *, flag: bool) -> Finished:
-        crawl = self.oracle.crawls[lease.crawl]
-        is_page = lease.kind is not JobKind.SITEMAP
-        stored = document(lease.url) if is_page else None
-        host = HOSTS[len(urls) % len(HOSTS)]
-        ends: dict[str, End] = {
-            "done": Done(document=stored),
-            "failed": Failed(code="http_500", message="broken", document=stored if flag else None),
-            "refused": Refused(denial=Denial(DenialReason.ROBOTS_TXT, "/")),
-            "again": Again(attempted=flag),
-            "later": Again(delay_us=SECOND * (1 + len(urls)), attempted=flag),
-            "moved": Again(host=host, hops=b"h", delay_us=SECOND if flag else 0),
-            "throttled": Again(),
-        }
-        throttled = kind == "throttled"
-        note = HostNote(
-            host=lease.host,
-            answered=not throttled,
-            throttled=throttled,
-            retry_after_us=(5 if flag else 1) * SECOND if throttled else None,
-            request_age_us=0,
-            gap_us=GAP if flag and lease.host == HOSTS[0] else None,
-        )
-        links = urls if kind == "done" else []
-        if lease.kind is JobKind.SITEMAP:
-            links = [url._replace(sitemap=True) for url in links] if crawl.most is None else []
-        return Finished(
-            lease=lease,
-            end=ends[kind],
-            urls=links,
-            denied=[denied(url.url) for url in refused] if kind == "done" else [],
-            cut=crawl.most is not None and is_page and lease.depth >= crawl.most,
-            hosts=[note],
-        )
-
-    def _record(self, finished: Finished, *, kept: bool) -> None:
-        """What the oracle makes of one end."""
-        lease, now = finished.lease, self.clock.now
-        (note,) = finished.hosts
-        self.oracle.host(note.host).gap = note.gap_us or self.oracle.host(note.host).gap
-        self.oracle.release(lease.lock, now, note.request_age_us)
-        self.over.append(lease)
-        if note.retry_after_us is not None:
-            self.oracle.throttle(note.host, now, note.retry_after_us)
-        if not kept:
-            return
-        crawl = self.oracle.crawls[lease.crawl]
-        job = crawl.jobs[lease.key]
-        match finished.end:
-            case Done(document=stored):
-                crawl.end(lease.key, "done", stored.url if stored else None)
-                crawl.follow(lease.key, finished.urls)
-                crawl.refuse(refusal.key for refusal in finished.denied)
-            case Failed(document=stored):
-                crawl.end(lease.key, "failed", stored.url if stored else None)
-            case Refused():
-                crawl.end(lease.key, "denied")
-            case Again() as again:
-                job.state, job.due = "waiting", now + again.delay_us
-                job.attempts += again.attempted
-                job.host = again.host or job.host
 
     @precondition(lambda self: self.oracle.held)
     @rule(side=sides, pick=picks, to=st.sampled_from(UNIVERSE))
@@ -279,25 +208,10 @@ class StoreMachine(RuleBasedStateMachine):
             return
         note = HostNote(host=lease.host, answered=True, request_age_us=0)
         end = Done(document=document(to.url))
-        finished = Finished(lease=lease, end=end, final_key=to.key, final_url=to.url, hosts=[note])
-        kept = self.run(self.desks[side].step([finished])).kept[0]
-        assert kept is (crawl.status is CrawlStatus.SCRAPING)
-        self.oracle.release(lease.lock, self.clock.now, 0)
-        self.over.append(lease)
-        if not kept:
-            return
-        owner = crawl.aliases.get(to.key, to.key)
-        other = crawl.jobs.get(owner)
-        if owner != lease.key and other is not None and other.state in {"waiting", "leased", "done"}:
-            crawl.end(lease.key, "duplicate")
-        else:
-            crawl.end(lease.key, "done", to.url)
-            if other is None:
-                crawl.aliases[to.key] = lease.key
-        crawl.settle()
+        self._step(side, [Finished(lease=lease, end=end, final_key=to.key, final_url=to.url, hosts=[note])])
 
     @precondition(lambda self: self.over)
-    @rule(side=sides, pick=picks, urls=some_urls)
+    @rule(side=sides, pick=picks, urls=SOME_URLS)
     def finish_what_is_over(self, side: int, pick: int, urls: list[NewUrl]) -> None:
         lease = self.over[pick % len(self.over)]
         stale = Finished(lease=lease, end=Done(document=document(lease.url)), urls=urls)
@@ -367,7 +281,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Whatever happened, working on ends every crawl that runs."""
         for _ in range(3_000):
             for held in list(self.oracle.held.values()):
-                self.finish(side=0, pick=0, ends=[("done", [], [], False)])
+                self.finish(side=0, pick=0, ends=[Outcome("done")])
                 assert held.lease.lock not in self.oracle.held
             if not self.oracle.waiting:
                 break

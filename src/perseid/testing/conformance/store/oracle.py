@@ -13,7 +13,7 @@ from typing import Literal
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, LockToken, WorkerId
 from perseid.model.job import JobKind, JobState
-from perseid.ports.store import Lease, NewUrl
+from perseid.ports.store import Again, Done, Failed, Finished, Lease, NewUrl, Refused
 from perseid.testing.conformance.store.backend import SECOND
 
 State = Literal["waiting", "leased", "done", "failed", "duplicate", "denied"]
@@ -111,6 +111,20 @@ class CrawlModel:
         self.jobs[key].state = state
         if document is not None:
             self.documents.append(document)
+
+    def arrive(self, key: int, finished: Finished, document: str | None) -> None:
+        """A page is here, unless its redirect ended on a page that the crawl has or will have."""
+        final = finished.final_key
+        owner = self.aliases.get(final, final) if final is not None else key
+        other = self.jobs.get(owner)
+        if owner != key and other is not None and other.state in {"waiting", "leased", "done"}:
+            self.end(key, "duplicate")
+            return
+        if other is None:
+            self.aliases[owner] = key
+        self.end(key, "done", document)
+        self.follow(key, finished.urls)
+        self.refuse(refusal.key for refusal in finished.denied)
 
     def settle(self) -> None:
         if self.status is CrawlStatus.SCRAPING and self.open == 0:
@@ -232,6 +246,30 @@ class Oracle:
         if now >= host.surely_open:
             host.not_before = max(host.not_before, now + retry_after)
         host.surely_open = max(host.surely_open, now + retry_after * 5 // 4 + SECOND)
+
+    def record(self, finished: Finished, now: int, *, kept: bool) -> None:
+        """What the end of one run makes of the world; its host note counts even where its page does not."""
+        lease = finished.lease
+        for note in finished.hosts:
+            self.host(note.host).gap = note.gap_us or self.host(note.host).gap
+            self.release(lease.lock, now, note.request_age_us)
+            if note.retry_after_us is not None:
+                self.throttle(note.host, now, note.retry_after_us)
+        if not kept:
+            return
+        crawl = self.crawls[lease.crawl]
+        match finished.end:
+            case Done(document=stored):
+                crawl.arrive(lease.key, finished, stored.url if stored else None)
+            case Failed(document=stored):
+                crawl.end(lease.key, "failed", stored.url if stored else None)
+            case Refused():
+                crawl.end(lease.key, "denied")
+            case Again() as again:
+                job = crawl.jobs[lease.key]
+                job.state, job.due = "waiting", now + again.delay_us
+                job.attempts += again.attempted
+                job.host = again.host or job.host
 
     def give_back(self, lock: LockToken, now: int) -> None:
         """Reaped: back to waiting, with a stall; a job that stalled too often fails."""
