@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perseid.dom.tree import Tree
 
-_SCRIPT = re.compile(
-    r"<script\b([^>]{0,500}?\btype\s*=\s*[\"']?\s*math/tex\b[^>]{0,500})>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL
-)
+_OPENING = re.compile(r"<script\b([^<>]{0,500})>", re.IGNORECASE)
+_CLOSING = re.compile(r"</script\s*>", re.IGNORECASE)
 _RENDERED = ".MathJax_Preview, .MathJax, .MathJax_Display, .MathJax_SVG, .MathJax_CHTML"
 
 
@@ -21,12 +20,22 @@ def occurs(text: str) -> bool:
 
 def keep_scripts(text: str) -> str:
     """The page with `<script type="math/tex">` as elements that are content."""
-
-    def element(match: re.Match[str]) -> str:
-        mode = " mode=display" if "display" in match[1].lower() else ""
-        return f"<x-tex{mode}>{html.escape(match[2].strip(), quote=False)}</x-tex>"
-
-    return _SCRIPT.sub(element, text)
+    out = []
+    at = 0
+    while True:
+        opening = _OPENING.search(text, at)
+        closing = _CLOSING.search(text, opening.end()) if opening is not None else None
+        if opening is None or closing is None:
+            break
+        if "math/tex" in opening[1].lower():
+            mode = " mode=display" if "display" in opening[1].lower() else ""
+            tex = html.escape(text[opening.end() : closing.start()].strip(), quote=False)
+            out += [text[at : opening.start()], f"<x-tex{mode}>{tex}</x-tex>"]
+        else:
+            out.append(text[at : closing.end()])
+        at = closing.end()
+    out.append(text[at:])
+    return "".join(out)
 
 
 def drop_renderings(tree: Tree) -> None:

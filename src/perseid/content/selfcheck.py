@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from perseid.dom.tree import Node, Tree
 
 _KEPT = 0.9
-"""Least share of the words of the chosen content that its markdown must hold."""
-_ROUND_UP = 40
-"""Fewer words than that say nothing about shares."""
+"""Least share of the text of the chosen content that its markdown must hold."""
+_SHORT = 200
+"""Fewer characters than that say nothing about shares."""
+_UNCOUNTED = b" \t\n\r\f|*_#`-[]()<>\\~+.!"
 
 _COUNTED_APART = "pre, select, textarea, button, script, style, svg"
 _ROW = re.compile(r"^[ >]*\|.*$", re.MULTILINE)
@@ -28,7 +29,7 @@ _IMAGE = re.compile(
     re.IGNORECASE,
 )
 _RAW_HTML = re.compile(r"(?<!\\)</?(?:div|span|table|tr|td|th|tbody|script|style|iframe|p|font|center|section|ul|ol|li)\b[^>\n]*>", re.IGNORECASE)
-_TITLE = re.compile(r'\]\(\S+ "((?:[^"\\\n]|\\.)*)"\)')
+_BYTES_IN_LINK = re.compile(rb'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _ENTITY = re.compile(r"\\?&(?:amp|lt|gt|quot|nbsp|#\d{2,5});")
@@ -45,16 +46,20 @@ _TWICE_DECODED = re.compile(
 class Source(NamedTuple):
     """What the chosen part of the page held before it was rendered."""
 
-    words: int
+    size: int
+    """Bytes of its text in UTF-8, white space and markup characters not counted."""
     code_lines: int = 0
     code_indents: int = 0
 
 
 def source_of(tree: Tree, nodes: Sequence[Node]) -> Source:
-    """Counts over `nodes`; scripts and other unseen parts must be gone from them."""
-    words = lines = indents = 0
+    """Counts over `nodes`, before they are rendered."""
+    size = lines = indents = 0
     for node in nodes:
-        words += len(tree.text(node).split())
+        text = tree.text(node)
+        if "\xad" in text or "\u200b" in text:
+            text = text.replace("\xad", "").replace("\u200b", "")
+        size += _size(text.encode("utf-8", "replace"))
         for part in tree.select(_COUNTED_APART, node):
             text = tree.text(part)
             if tree.tag(part) == "pre":
@@ -62,8 +67,12 @@ def source_of(tree: Tree, nodes: Sequence[Node]) -> Source:
                 lines += code.count("\n")
                 indents += code.count("\n ") + code.count("\n\t")
             else:
-                words -= len(text.split())
-    return Source(words, lines, indents)
+                size -= _size(text.encode("utf-8", "replace"))
+    return Source(size, lines, indents)
+
+
+def _size(text: bytes) -> int:
+    return len(text.translate(None, _UNCOUNTED))
 
 
 def check(markdown: str, source: Source | None = None) -> list[str]:
@@ -75,27 +84,45 @@ def check(markdown: str, source: Source | None = None) -> list[str]:
 
 
 def _findings(markdown: str, parts: list[Part], source: Source | None) -> Iterator[str]:
+    try:
+        encoded = markdown.encode()
+    except UnicodeEncodeError:
+        yield "control: the text holds lone surrogates"
+        encoded = markdown.encode("utf-8", "replace")
     if not parts[-1].closed:
         yield "fence: a code block is not closed"
     if source is not None:
-        if source.words > _ROUND_UP and (share := _share(markdown, source.words)) < _KEPT:
+        if source.size > _SHORT and (share := _share(encoded, source.size)) < _KEPT:
             yield f"kept: only about {share:.0%} of the text on the page is in the markdown"
         if source.code_lines > 2 and (fault := _code(markdown, parts, source)):
             yield fault
-    prose = "\n".join(part.text for part in parts if not part.code)
-    if "`" in prose:
-        prose = _SPAN.sub("`", prose)
+    prose = markdown if len(parts) == 1 and not parts[0].code else "\n".join(p.text for p in parts if not p.code)
     if "\n|" in prose or "| --" in prose or prose.startswith("|"):
         yield from _tables(prose)
-    if "](" in prose:
-        yield from _links(prose)
+    if _suspicious(prose):
+        yield from _marks(_SPAN.sub("`", prose) if "`" in prose else prose)
+    yield from _characters(markdown, encoded)
+
+
+def _suspicious(prose: str) -> bool:
+    """A cheap look for what is worth a thorough one, without code spans."""
+    targets = prose.count("](")
+    if targets and (targets != prose.count("](http") + prose.count("](mailto:") or "![" in prose):
+        return True
+    return "</" in prose or prose.count("&") > 2
+
+
+def _marks(prose: str) -> Iterator[str]:
+    if _TARGET.search(prose):
+        yield "links: a link or image has no absolute address"
+    if "![" in prose and _IMAGE.search(prose):
+        yield "images: an image is a placeholder or has no source"
     if "</" in prose or prose.count("&") > 2:
         text = _INSIDE_LINK.sub("](", prose)
         if _RAW_HTML.search(text):
             yield "markup: HTML tags are left in the text"
         if len(_ENTITY.findall(text)) > 2:
             yield "entities: the text shows HTML entities; the page may be escaped twice"
-    yield from _characters(markdown)
 
 
 def _code(markdown: str, parts: list[Part], source: Source) -> str:
@@ -111,15 +138,9 @@ def _code(markdown: str, parts: list[Part], source: Source) -> str:
     return ""
 
 
-def _share(markdown: str, words: int) -> float:
-    """Words of the markdown, its own marks and link titles not counted, per word of the page."""
-    count = len(markdown.split())
-    if "|" in markdown:
-        count -= markdown.count(" | ") + 2 * markdown.count("\n|") + markdown.count(" --- ")
-    if '](' in markdown and ' "' in markdown:
-        count -= sum(len(title.split()) for title in _TITLE.findall(markdown))
-    count -= markdown.count("\n- ") + markdown.count("\n#")
-    return count / words
+def _share(encoded: bytes, size: int) -> float:
+    """Characters of the markdown, link targets and titles not counted, per character of the page's text."""
+    return _size(_BYTES_IN_LINK.sub(b"", encoded) if b"](" in encoded else encoded) / size
 
 
 def _tables(prose: str) -> Iterator[str]:
@@ -149,20 +170,7 @@ def _uneven(table: list[int]) -> str:
     return ""
 
 
-def _links(prose: str) -> Iterator[str]:
-    good = prose.count("](http") + prose.count("](mailto:")
-    if prose.count("](") != good and _TARGET.search(prose):
-        yield "links: a link or image has no absolute address"
-    if "![" in prose and _IMAGE.search(prose):
-        yield "images: an image is a placeholder or has no source"
-
-
-def _characters(markdown: str) -> Iterator[str]:
-    try:
-        encoded = markdown.encode()
-    except UnicodeEncodeError:
-        yield "control: the text holds lone surrogates"
-        return
+def _characters(markdown: str, encoded: bytes) -> Iterator[str]:
     if len(encoded.translate(None, _CONTROLS)) != len(encoded):
         yield "control: the text holds control characters"
     if len(encoded) == len(markdown):

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 _INVISIBLE = ("\xad", "\u200b", "\u2060", "\ufeff")
 """Soft hyphens and zero-width characters: they break words for search and say nothing in text."""
-_ENTITY = re.compile(r"(?<!\\)&#(\d{2,5});")
+_ENTITY = re.compile(r"&#(\d{2,5});")
 """The first writer's way to keep white space at the edge of a line; what stood in the page is escaped."""
-_EDGE_ENTITY = re.compile(r"(\n[ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) )?|\| )(?:&#\d{2,5};\s*)+|(?:\s*&#\d{2,5};)+(?=\n| \|)")
+_ENTITIES = re.compile(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
+_EDGES = frozenset({"# ", "- ", "| ", "> "})
 _EMPTY_HEADING = re.compile(r"^[ >]*#{1,6}[ \t]*$", re.MULTILINE)
 _BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
 _LATE_ITEM = re.compile(r"^([ >]*)([-*+]|\d+[.)]) *\n(?:[ >]*\n)+\1 {2,4}(?=\S)", re.MULTILINE)
@@ -68,8 +69,7 @@ def _settled(text: str) -> str:
 def _tidied(prose: str) -> str:
     """What the first writer leaves untidy; each step only where its traces are."""
     if "&#" in prose:
-        prose = _EDGE_ENTITY.sub(r"\1", f"\n{prose}\n")[1:-1]
-        prose = _ENTITY.sub(_character, prose)
+        prose = _ENTITIES.sub(_as_characters, prose)
     if "#\n" in prose or "# \n" in prose or prose.endswith("#"):
         prose = _EMPTY_HEADING.sub("", prose)
     if "\\\n" in prose:
@@ -79,6 +79,16 @@ def _tidied(prose: str) -> str:
     while "\n\n\n" in prose:
         prose = prose.replace("\n\n\n", "\n\n")
     return prose
+
+
+def _as_characters(match: re.Match[str]) -> str:
+    """A run of white space that was written as entities; at the edge of a line or cell it goes."""
+    text, start, end = match.string, match.start(), match.end()
+    if start == 0 or end == len(text) or text[end] == "\n" or text[start - 1] == "\n":
+        return ""
+    if text[start - 2 : start] in _EDGES or text[end : end + 2] == " |":
+        return ""
+    return _ENTITY.sub(_character, match[0])
 
 
 def _character(match: re.Match[str]) -> str:

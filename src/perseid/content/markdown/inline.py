@@ -128,15 +128,25 @@ class Inline:
             return self.checkbox(node)
         if tag == "x-tex":
             return formula(self.tree.text(node), display=self.tree.attr(node, "mode") == "display")
-        if tag == "button":
+        if tag == "button" or tag == "hr" or (tag == "noscript" and self.repeats_image(node)):
             return ""
-        return self.tex(node) if tag == "math" or self._is_math(node, tag) else None
+        return self.tex(node) if tag == "math" or self.is_math(node, tag) else None
 
-    def _is_math(self, node: Node, tag: str) -> bool:
+    def repeats_image(self, node: Node) -> bool:
+        """Whether a noscript element only holds the plain form of the lazy image beside it."""
+        tree = self.tree
+        if tree.text(node).strip() or tree.first("img", node) is None:
+            return False
+        up = tree.parent(node)
+        siblings = tree.elements(up) if up is not None else []
+        at = siblings.index(node) if node in siblings else 0
+        return at > 0 and (tree.tag(siblings[at - 1]) == "img" or tree.first("img", siblings[at - 1]) is not None)
+
+    def is_math(self, node: Node, tag: str) -> bool:
         if tag not in {"span", "div"}:
             return False
-        classes = self.tree.attr(node, "class")
-        return bool(classes) and ("katex" in classes or "mwe-math" in classes)
+        classes = self.tree.attr(node, "class") or ""
+        return "katex" in classes or "mwe-math" in classes
 
     def tex(self, node: Node) -> str | None:
         """The TeX source that a rendered formula carries, None where it has none."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _BLOCK_CSS = ", ".join(sorted(BLOCKS - {"html", "body", "noscript"}))
-_STRUCTURE_CSS = "pre, table, ul, ol, blockquote, hr"
+_IN_LINK_CSS = "h1, h2, h3, h4, h5, h6, pre, table"
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _BREAKS = re.compile(f" *{BREAK} *")
 _DEEPEST = 100
@@ -77,10 +77,7 @@ class Writer:
     def _holds_blocks(self, node: Node, tag: str) -> bool:
         if tag in {"br", "img", "code", "input"}:
             return False
-        css = f"h1, h2, h3, h4, h5, h6, {_STRUCTURE_CSS}" if tag == "a" else _BLOCK_CSS
-        if tag == "code":
-            return False
-        return self.tree.first(css, node) is not None
+        return self.tree.first(_IN_LINK_CSS if tag == "a" else _BLOCK_CSS, node) is not None
 
     def block(self, node: Node, tag: str, depth: int) -> list[str]:
         tree = self.tree
@@ -102,11 +99,11 @@ class Writer:
             return ["\n".join(f"> {line}" if line else ">" for line in inner.split("\n"))] if inner else []
         if tag == "table":
             return self.tables.block(node, depth)
-        if tag == "noscript" and self._repeats_image(node):
+        if tag == "noscript" and self.inline.repeats_image(node):
             return []
         if tag == "a":
             return self._linked(node, children, depth)
-        if tag == "math" or (tag in {"div", "span"} and self.inline._is_math(node, tag)):
+        if tag == "math" or (tag in {"div", "span"} and self.inline.is_math(node, tag)):
             tex = self.inline.tex(node)
             if tex is not None:
                 return [tex]
@@ -121,15 +118,6 @@ class Writer:
             return blocks
         title = title_of(self.tree.attr(node, "title"))
         return [_link_heading(block, f"{target(url)}{title}") for block in blocks]
-
-    def _repeats_image(self, node: Node) -> bool:
-        tree = self.tree
-        if tree.text(node).strip() or tree.first("img", node) is None:
-            return False
-        up = tree.parent(node)
-        siblings = tree.elements(up) if up is not None else []
-        at = siblings.index(node) if node in siblings else 0
-        return at > 0 and (tree.tag(siblings[at - 1]) == "img" or tree.first("img", siblings[at - 1]) is not None)
 
     def list_block(self, node: Node, tag: str, depth: int) -> list[str]:
         tree = self.tree
