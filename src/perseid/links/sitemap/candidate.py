@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def candidates(start_url: str, robots_sitemaps: Iterable[str] = ()) -> list[str]:
     """The addresses to try, in order and without duplicates; none for a URL that is not http(s).
 
-    Those of robots.txt; the start URL itself if it is an XML file, else `sitemap.xml` below it; that of the
-    site's root; and on a sub-domain that of the domain it belongs to, whose links the caller filters to
+    Those of robots.txt; the start URL itself if it is an XML file, else `sitemap.xml` below it (beside it,
+    where its path ends in a file name); that of the site's root; and on a sub-domain that of the domain it belongs to, whose links the caller filters to
     those that point back.
 
     >>> candidates("https://docs.acme.example/guide/")
@@ -29,7 +29,9 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str] = ()) -> list[str]
     if start.path.lower().endswith((".xml", ".xml.gz")):
         found.append(start.href.partition("#")[0])
     else:
-        found.append(f"{start.origin}{start.path.rstrip('/')}/sitemap.xml")
+        folder, _, name = start.path.rpartition("/")
+        below = folder if "." in name else start.path.rstrip("/")
+        found.append(f"{start.origin}{below}/sitemap.xml")
     found.append(f"{start.origin}/sitemap.xml")
     domain = registrable_domain(start.host)
     if domain is not None and domain != start.host:
