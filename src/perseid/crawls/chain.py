@@ -7,9 +7,11 @@ this lease: the job goes back to waiting on that host's lane, with the state of 
 from __future__ import annotations
 
 import random
+import re
 from typing import NamedTuple
 
 import msgspec
+from xxhash import xxh3_64_intdigest
 
 from perseid.crawls import outcome
 from perseid.crawls.context import CrawlContext, Contexts
@@ -24,6 +26,8 @@ from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, R
 from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Headers that other hosts than the one named must not see.
+_CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.I)
 
 
 class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +47,8 @@ class Hops(msgspec.Struct, array_like=True):
     """State of a redirect chain between two leases."""
 
     url: str
-    seen: list[str] = []
+    seen: list[tuple[str, int]] = []
+    """Each URL left behind, with the state of the cookies it was asked with."""
     chain: bytes = b""
 
 
@@ -75,7 +80,7 @@ class Chain:
         self._fetcher = fetcher
         self._robots = robots
         self._contexts = contexts
-        self._policy = policy
+        self.policy = policy
         self._clock = clock
         self._gap_us = lease.gap_us
         self._requested_at: float | None = None
@@ -87,6 +92,9 @@ class Chain:
     async def follow(self) -> Arrival | End:
         """Go on until there is an answer, or a reason to stop here."""
         while True:
+            blocked = self.context.blocked(self.hops.url)
+            if blocked is not None:
+                return Refused(denial=blocked)
             refusal = await self._obey_robots()
             if refusal is not None:
                 return refusal
@@ -113,29 +121,38 @@ class Chain:
 
     async def _obey_robots(self) -> End | None:
         """Sitemaps are exempt; a site that asks for a pause between requests gets it before the next one."""
-        if not self.context.obey_robots or self.lease.kind is JobKind.SITEMAP:
-            return None
         url = self.hops.url
-        origin = urls.origin(url) or ""
-        rules = await self._robots.cached(origin)
-        if rules is None:
-            self._requested_at = self._clock.monotonic_s()
-            rules = await self._robots.fetch(origin, request=self._fetch_request(url))
-            self._take_delay(rules)
-            if self._gap_us > 0:
-                self._note_request()
-                return self._wait()
+        rules = None
+        if self.context.obey_robots and self.lease.kind is not JobKind.SITEMAP:
+            origin = urls.origin(url) or ""
+            rules = await self._robots.cached(origin)
+            if rules is None:
+                rules = await self._robots.fetch(origin, request=self._fetch_request(url))
+                # It may have been asked for several times: what counts is the last time.
+                self._requested_at = self._clock.monotonic_s()
+                self._take_delay(rules)
+                if self._gap_us > 0:
+                    self._note_request()
+                    return self._wait()
+            elif self._delay_us(rules) > self._gap_us:
+                self._take_delay(rules)
+                if self.lease.gap_us == 0:
+                    # Claimed before the pause was known: others may be asking this host right now.
+                    return self._wait()
         if self.lease.kind is JobKind.KICKOFF:
             self.context = await self._contexts.rebase(self.context, url)
-            self._take_delay(rules)
+        if rules is None:
+            return None
         verdict = rules.allows(url)
         if verdict.allowed:
             return None
         return Refused(denial=Denial(DenialReason.ROBOTS_TXT, verdict.rule, url))
 
+    def _delay_us(self, rules: Robots) -> int:
+        return int(min(rules.crawl_delay_s or 0.0, self.policy.max_crawl_delay_s) * 1_000_000)
+
     def _take_delay(self, rules: Robots) -> None:
-        delay_s = min(rules.crawl_delay_s or 0.0, self._policy.max_crawl_delay_s)
-        gap_us = int(delay_s * 1_000_000)
+        gap_us = self._delay_us(rules)
         if gap_us != self._gap_us:
             self._gap_us = gap_us
             self.notes.append(HostNote(host=self.lease.host, gap_us=gap_us))
@@ -143,32 +160,34 @@ class Chain:
     def _fetch_request(self, url: str) -> FetchRequest:
         options = self.context.options.scrape
         headers = list(options.headers)
-        parsed = urls.parse(url)
-        if options.cookies and parsed is not None and parsed.host == self.context.start_host:
-            headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
+        if politeness_host(url) == politeness_host(self._named_url):
+            if options.cookies:
+                headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
+        else:
+            headers = [pair for pair in headers if not _CREDENTIAL.search(pair[0])]
         return FetchRequest(
             url=url,
             headers=tuple(headers),
             user_agent=options.user_agent,
-            proxy=options.proxy or self._policy.proxy,
+            proxy=options.proxy or self.policy.proxy,
             timeout_s=options.timeout_s,
             max_html_bytes=(
-                self._policy.max_document_bytes
+                self.policy.max_document_bytes
                 if self.lease.kind is JobKind.SITEMAP
-                else self._policy.max_html_bytes
+                else self.policy.max_html_bytes
             ),
-            max_document_bytes=self._policy.max_document_bytes,
+            max_document_bytes=self.policy.max_document_bytes,
             chain=self.hops.chain,
             named_host=self._named_host(),
         )
 
+    @property
+    def _named_url(self) -> str:
+        """The URL that somebody named: credentials are meant for its host, and it may be a private one."""
+        return self.lease.url if self.context.crawl.kind is CrawlKind.BATCH else self.context.crawl.url
+
     def _named_host(self) -> str | None:
-        if not self._policy.allow_named_host:
-            return None
-        if self.context.crawl.kind is CrawlKind.BATCH:
-            named = urls.parse(self.lease.url)
-            return named.host if named else None
-        named = urls.parse(self.context.crawl.url)
+        named = urls.parse(self._named_url) if self.policy.allow_named_host else None
         return named.host if named else None
 
     async def _request(self) -> Response | FetchFailure:
@@ -177,9 +196,9 @@ class Chain:
 
     def _learn(self, answer: Response) -> None:
         host = self.lease.host
-        if self.lease.throttled and answer.private and host not in self.context.private_hosts:
-            self.context.private_hosts.add(host)
-            self.notes.append(HostNote(host=host, private=True))
+        if self.lease.throttled == answer.private and self.context.private_hosts.get(host) != answer.private:
+            self.context.private_hosts[host] = answer.private
+            self.notes.append(HostNote(host=host, private=answer.private))
         if self.lease.strained and answer.status not in (429, 503):
             self.notes.append(HostNote(host=host, answered=True))
         self._note_request()
@@ -216,21 +235,26 @@ class Chain:
             message = f"redirects to {location[:200]!r}, which is not a URL"
             return Failed(code=FailureCode.BAD_RESPONSE.value, message=message, status=answer.status)
         bare = target.partition("#")[0]
-        # The same URL once more is fair when a cookie was set on the way; twice is a loop.
-        if bare in hops.seen or (bare == hops.url and answer.chain == hops.chain):
-            message = f"redirects in a circle over {bare}"
-            return Failed(code=FailureCode.REDIRECT_LOOP.value, message=message, status=answer.status)
-        if len(hops.seen) >= self._policy.max_redirects:
-            message = f"more than {self._policy.max_redirects} redirects, the last to {bare}"
-            return Failed(code=FailureCode.TOO_MANY_REDIRECTS.value, message=message, status=answer.status)
+        seen = [*hops.seen, (hops.url, xxh3_64_intdigest(hops.chain))]
+        # The same URL once more is fair when a cookie was set on the way.
+        circle = (bare, xxh3_64_intdigest(answer.chain)) in seen
+        if circle or len(hops.seen) >= self.policy.max_redirects:
+            return self._too_many(bare, circle=circle or any(bare == url for url, _cookies in seen), status=answer.status)
         denial = self._judge(bare)
         if denial is not None:
             return Refused(denial=denial)
-        self.hops = Hops(bare, [*hops.seen, hops.url], answer.chain)
+        self.hops = Hops(bare, seen, answer.chain)
         host = politeness_host(bare)
         if host != self.lease.host:
             return Again(host=host, hops=self._state())
         return self._wait() if self._gap_us > 0 else None
+
+    def _too_many(self, target: str, *, circle: bool, status: int) -> Failed:
+        if circle:
+            message = f"redirects in a circle over {target}"
+            return Failed(code=FailureCode.REDIRECT_LOOP.value, message=message, status=status)
+        message = f"more than {self.policy.max_redirects} redirects, the last to {target}"
+        return Failed(code=FailureCode.TOO_MANY_REDIRECTS.value, message=message, status=status)
 
     def _judge(self, target: str) -> Denial | None:
         scope = self.context.scope

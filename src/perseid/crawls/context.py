@@ -14,7 +14,8 @@ from perseid.links.robots import Robots
 from perseid.links.scope import Scope
 from perseid.model.crawl import Crawl, CrawlKind
 from perseid.model.ids import CrawlId
-from perseid.model.options import CrawlOptions
+from perseid.model.options import CrawlOptions, ScopeRules
+from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.fetch import RobotsSource
 from perseid.ports.inspect import Inspect
 
@@ -45,7 +46,7 @@ class CrawlContext:
     start_url: str
     start_host: str
     obey_robots: bool
-    private_hosts: set[str] = field(default_factory=set)
+    private_hosts: dict[str, bool] = field(default_factory=dict)
 
     def key(self, url: str) -> int:
         return self.scope.key(url) if self.scope else url_key(normalize(url), self.crawl.key_seed)
@@ -77,7 +78,8 @@ def compile_context(
             limit=options.limit,
             year=1970 + crawl.created_at // 31_556_952_000_000,
         )
-    return CrawlContext(crawl, options, note, scope, start_url, parsed.host if parsed else "", obey)
+    start_host = parsed.host if parsed else ""
+    return CrawlContext(crawl, options, note, scope, start_url, start_host, obey, tuple(blocked_hosts))
 
 
 class Contexts:
@@ -90,9 +92,12 @@ class Contexts:
         self._known: OrderedDict[CrawlId, CrawlContext] = OrderedDict()
 
     async def get(self, crawl_id: CrawlId) -> CrawlContext:
-        """Raises `NotFound` when the crawl was pruned meanwhile."""
+        """Compiled anew when the block list has changed.
+
+        Raises `NotFound` when the crawl was pruned meanwhile, and `ConfigError` when the list can't be read.
+        """
         context = self._known.get(crawl_id)
-        if context is None:
+        if context is None or context.blocked_hosts != tuple(self._blocked_hosts()):
             context = await self._compile(crawl_id)
             self._known[crawl_id] = context
             while len(self._known) > _KEPT:

@@ -10,7 +10,7 @@ from perseid.crawls.context import Contexts
 from perseid.crawls.outcome import retry_delay_us
 from perseid.crawls.page import PageJob, internal_failure
 from perseid.crawls.sitemap import SitemapJob
-from perseid.errors import NotFound, StoreError
+from perseid.errors import ConfigError, NotFound, PerseidError, StoreError
 from perseid.model.job import JobKind
 from perseid.model.verdict import FailureCode
 from perseid.ports.clock import Clock
@@ -18,7 +18,7 @@ from perseid.ports.fetch import Fetcher, RobotsSource
 from perseid.ports.store import Again, End, Failed, Finished, Lease
 from perseid.ports.telemetry import Telemetry
 
-_STORE_PAUSE_US = 5_000_000
+_OWN_TROUBLE_PAUSE_US = 5_000_000
 
 
 class Executor:
@@ -59,6 +59,8 @@ class Executor:
         except NotFound:
             # Pruned while it waited here; the step will drop whatever comes back.
             return Finished(lease=lease, end=Again())
+        except (ConfigError, StoreError) as error:
+            return _put_off(lease, error)
         chain = Chain(
             lease,
             context,
@@ -76,9 +78,8 @@ class Executor:
         except TimeoutError:
             most = context.options.scrape.max_attempts
             return Finished(lease=lease, end=_overdue(lease, most, self._deadline_s), hosts=tuple(chain.notes))
-        except StoreError as error:
-            # Our own disk or database is in trouble: the page is not to blame, and nothing is written.
-            return Finished(lease=lease, end=Again(delay_us=_STORE_PAUSE_US, code=error.code, message=str(error)))
+        except (ConfigError, StoreError) as error:
+            return _put_off(lease, error)
         except Exception as error:  # noqa: BLE001 - a bug of ours must cost one page, not the crawl
             self._telemetry.internal_error(lease, error)
             return internal_failure(lease, error)
@@ -86,6 +87,12 @@ class Executor:
             # Scope and robots of the final start page hold from here on.
             self._contexts.forget(lease.crawl)
         return finished
+
+
+def _put_off(lease: Lease, error: PerseidError) -> Finished:
+    """Our own disk, database or block list is in trouble: the page is not to blame, and nothing is written."""
+    again = Again(delay_us=_OWN_TROUBLE_PAUSE_US, code=error.code, message=str(error), hops=lease.hops)
+    return Finished(lease=lease, end=again)
 
 
 def _overdue(lease: Lease, max_attempts: int, deadline_s: float) -> End:

@@ -23,6 +23,7 @@ from perseid.ports.fetch import Response, RobotsSource
 from perseid.ports.store import Again, Done, End, Failed, Finished, Lease, NewUrl, Refused, StoredDocument
 
 _NO_LINKS = Judged([], [], False)
+# They judge a page by what it is, not by where it lies: a start page they refuse still gives its links.
 _OWN_RULES = frozenset({DenialReason.INCLUDE_PATTERN, DenialReason.EXCLUDE_PATTERN, DenialReason.DEPTH_LIMIT})
 
 
@@ -130,13 +131,18 @@ class PageJob:
             )
             for url in tried
         ]
+        delay_s = rules.crawl_delay_s if rules is not None and context.obey_robots else None
+        warnings = context.scope.warnings if context.scope else []
+        longest_s = chain.policy.max_crawl_delay_s
+        if delay_s is not None and delay_s > longest_s:
+            warnings.append(f"robots.txt asks for {delay_s:g} s between requests; {longest_s:g} s is the most we wait")
         denial: Denial | None = end.denial if isinstance(end, Refused) else None
         note = Note(
             start=start if chain.redirected else "",
             robots=denial.message if denial is not None and denial.reason is DenialReason.ROBOTS_TXT else "",
             sitemaps=tried,
-            crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
-            warnings=context.scope.warnings if context.scope else [],
+            crawl_delay_s=None if delay_s is None else min(delay_s, longest_s),
+            warnings=warnings,
         )
         return msgspec.json.encode(note), sitemaps
 

@@ -16,12 +16,9 @@ from perseid.links.scope import Scope
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
-from perseid.model.verdict import DenialReason
 from perseid.ports.store import NewCrawl, NewUrl
 
 _BARE_HOST = re.compile(r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.I)
-# Rules that judge a page by what it is, not by where it lies: a start page they refuse still gives its links.
-_OWN_RULES = frozenset({DenialReason.INCLUDE_PATTERN, DenialReason.EXCLUDE_PATTERN, DenialReason.DEPTH_LIMIT})
 
 
 def web_url(text: str) -> str:
@@ -76,8 +73,6 @@ def new_crawl(url: str, options: CrawlOptions, *, uid: str, key_seed: int, block
     check_crawl(options)
     start = web_url(url)
     scope = Scope(options.scope, start, key_seed=key_seed, blocked_hosts=blocked_hosts)
-    denial = scope.judge_url(start)
-    counted = denial is None or denial.reason not in _OWN_RULES
     return NewCrawl(
         uid=uid,
         url=start,
@@ -91,7 +86,7 @@ def new_crawl(url: str, options: CrawlOptions, *, uid: str, key_seed: int, block
         deadline_us=_us(options.deadline_s),
         max_denied=options.max_denied_rows,
         max_sitemap_files=options.max_sitemap_files,
-        first=(NewUrl(start, scope.key(start), politeness_host(start), JobKind.KICKOFF, counted=counted),),
+        first=(NewUrl(start, scope.key(start), politeness_host(start), JobKind.KICKOFF),),
     )
 
 

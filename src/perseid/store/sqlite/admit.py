@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 import orjson
@@ -32,15 +32,22 @@ class Known(NamedTuple):
     url: str
 
 
+def remembered(tx: Tx, crawl: CrawlRow) -> Set[int]:
+    """Keys that need no look into the database; none where a link seen again still changes something."""
+    if crawl.is_batch or crawl.max_depth is not None or crawl.keep_variants:
+        return frozenset()
+    return tx.seen.of(crawl.id)
+
+
 def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
     """Admit what the crawl has not seen, in order; the number admitted."""
     if crawl.is_batch:
         return _insert(tx, crawl, _within_limit(tx, crawl, list(found)))
     first: dict[int, Found] = {}
-    remembered = set() if crawl.max_depth is not None or crawl.keep_variants else tx.seen.of(crawl.id)
+    seen = remembered(tx, crawl)
     for item in found:
         key = item.url.key
-        if key in remembered and not item.url.sitemap:
+        if key in seen and not item.url.sitemap:
             continue
         earlier = first.get(key)
         if earlier is None or item.depth < earlier.depth:
@@ -233,12 +240,12 @@ def keep_cut(tx: Tx, crawl: CrawlRow, parent: int, urls: Sequence[NewUrl]) -> No
 
 def refuse(tx: Tx, crawl: CrawlRow, denied: Sequence[tuple[Denied, int | None]]) -> None:
     """Enter refusals into the ledger: the first reason is kept, and an accepted URL is none."""
-    remembered = tx.refused.of(crawl.id)
+    refused_before = tx.refused.of(crawl.id)
     accepted = tx.seen.of(crawl.id)
     first: dict[int, tuple[Denied, int | None]] = {}
     for item in denied:
         key = item[0].key
-        if key not in remembered and key not in accepted:
+        if key not in refused_before and key not in accepted:
             first.setdefault(key, item)
     if not first:
         return

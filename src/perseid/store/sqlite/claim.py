@@ -104,9 +104,9 @@ def _claim_of_queue(
 
 def _host_room(tx: Tx, host: int, wanted: int) -> int:
     """How many of `wanted` the host can serve now, taken from its buckets; -1 where it was given up."""
-    row = tx.one("SELECT max_active - active, interval, burst, open_at, gave_up_at FROM host WHERE id = ?", (host,))
+    row = tx.one("SELECT max_active - active, interval, burst, open_at, gave_up_at, private FROM host WHERE id = ?", (host,))
     assert row is not None
-    room, interval, burst, open_at, gave_up_at = (int(value) for value in row)
+    room, interval, burst, open_at, gave_up_at, private = (int(value) for value in row)
     if gave_up_at:
         if tx.now - gave_up_at < _TRUST_AGAIN_AFTER_US:
             return -1
@@ -114,26 +114,34 @@ def _host_room(tx: Tx, host: int, wanted: int) -> int:
     if room <= 0 or open_at > tx.now:
         return 0
     count = min(wanted, room)
-    if interval == 0:
-        tx.execute("UPDATE host SET active = active + ? WHERE id = ?", (count, host))
-        return count
-    # Generic cell rate algorithm: open_at is the earliest time of the next request at the mean rate,
-    # never further back than a burst.
-    start = max(open_at, tx.now - (burst - 1) * interval)
-    count = min(count, (tx.now - start) // interval + 1)
+    start = open_at
+    if not private:
+        count, start = _tokens(tx, count, interval, burst, open_at)
+        if count <= 0:
+            tx.execute("UPDATE host SET open_at = max(open_at, ?) WHERE id = ?", (start, host))
+            return 0
+    tx.execute("UPDATE host SET active = active + ?, open_at = max(open_at, ?) WHERE id = ?", (count, start, host))
+    return count
+
+
+def _tokens(tx: Tx, wanted: int, interval: int, burst: int, open_at: int) -> tuple[int, int]:
+    """Take up to `wanted` from the host's bucket and from that of all public hosts; (taken, next open_at).
+
+    Generic cell rate algorithm: a bucket's time is that of its next request at the mean rate, and never
+    lies further back than a burst.
+    """
+    start = tx.now
+    if interval > 0:
+        start = max(open_at, tx.now - (burst - 1) * interval)
+        wanted = min(wanted, (tx.now - start) // interval + 1)
     step = tx.defaults.global_interval_us
     if step > 0:
         total = max(tx.global_open, tx.now - (tx.defaults.global_burst - 1) * step)
-        count = min(count, (tx.now - total) // step + 1 if total <= tx.now else 0)
-        if count <= 0:
-            tx.execute("UPDATE host SET open_at = max(open_at, ?) WHERE id = ?", (total, host))
-            return 0
-        tx.global_open = int(total + count * step)
-    tx.execute(
-        "UPDATE host SET active = active + ?, open_at = ? WHERE id = ?",
-        (count, start + count * interval, host),
-    )
-    return count
+        if total > tx.now:
+            return 0, total
+        wanted = min(wanted, (tx.now - total) // step + 1)
+        tx.global_open = total + wanted * step
+    return wanted, start + wanted * interval
 
 
 def _give_up(tx: Tx, lane: int, queue: int) -> None:
@@ -145,14 +153,14 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
     lane, queue, host, team, crawl = place
     rows = tx.all(
         "SELECT u.id, u.key, u.kind, u.url, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops, u.seq,"
-        " h.name, h.gap, h.interval, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq > l.head JOIN host h ON h.id = l.host"
+        " h.name, h.gap, h.private, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq > l.head JOIN host h ON h.id = l.host"
         " WHERE l.id = ? ORDER BY u.seq LIMIT ?",
         (lane, count + 1),
     )
     taken, following = rows[:count], rows[count:]
     expires_at = tx.now + lease_us
     leases: list[Lease] = []
-    for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap, interval, backoffs in taken:
+    for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap, private, backoffs in taken:
         leases.append(
             Lease(
                 job=JobId(job),
@@ -170,7 +178,7 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
                 payload=payload,
                 hops=hops,
                 expires_at=expires_at,
-                throttled=interval > 0,
+                throttled=not private,
                 strained=backoffs > 0,
             )
         )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from perseid.model.job import EndState, JobKind
 from perseid.model.verdict import Denied, FailureCode
-from perseid.ports.store import Again, Done, End, Failed, Finished, Refused, StoredDocument
+from perseid.ports.store import Again, Done, End, Failed, Finished, NewUrl, Refused, StoredDocument
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, shorten
+from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, remembered, shorten
 from perseid.store.sqlite.tx import CrawlRow, Tx
 
 _GONE = ("http_404", "http_410")
@@ -87,12 +87,17 @@ def _gather_links(
     if not item.urls:
         return
     from_page = item.lease.kind is not JobKind.SITEMAP
+    urls: Sequence[NewUrl] = item.urls
     if item.cut and crawl.max_depth is not None and depth + 1 > crawl.max_depth:
-        keep_cut(tx, crawl, job, item.urls)
-        return
+        links = [url for url in urls if url.kind is JobKind.PAGE and not url.sitemap]
+        keep_cut(tx, crawl, job, links)
+        urls = [url for url in urls if url.kind is not JobKind.PAGE or url.sitemap]
+    # Most links of a page stand on the pages before it as well: drop those before anything is made of them.
+    seen = remembered(tx, crawl)
     found.setdefault(crawl.id, []).extend(
         Found(url, job, depth + 1 if from_page and url.kind is JobKind.PAGE and not url.sitemap else url.depth)
-        for url in item.urls
+        for url in urls
+        if url.key not in seen or url.sitemap
     )
 
 

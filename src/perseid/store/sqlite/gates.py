@@ -160,17 +160,19 @@ def wake_sleeping(tx: Tx) -> int:
 def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
     """Take in what a job learnt about a host; `started_at` is when its lease began."""
     host = host_ids(tx, (note.host,))[note.host]
-    if note.private:
-        tx.execute(
-            "UPDATE host SET interval = 0, max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE id = ? AND interval <> 0",
-            (UNLIMITED, host),
-        )
+    if note.private is not None:
+        tx.execute("UPDATE host SET private = ?1 WHERE id = ?2 AND private <> ?1", (int(note.private), host))
     if note.gap_us is not None:
-        _set_gap(tx, host, note.gap_us)
+        tx.execute("UPDATE host SET gap = ? WHERE id = ?", (max(0, note.gap_us), host))
+    if note.private is not None or note.gap_us is not None:
+        tx.execute(
+            "UPDATE host SET max_active = CASE WHEN gap > 0 THEN 1 WHEN private THEN ? ELSE ? END WHERE id = ?",
+            (UNLIMITED, tx.defaults.max_active, host),
+        )
     if note.request_age_us is not None:
         tx.execute(
             "UPDATE host SET open_at = max(open_at, ? + gap) WHERE id = ? AND gap > 0",
-            (tx.now - note.request_age_us, host),
+            (tx.now - max(0, note.request_age_us), host),
         )
     if note.throttled or note.down:
         _back_off(tx, host, note, started_at)
@@ -179,14 +181,6 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
             "UPDATE host SET backoffs = 0, backoff_since = 0, gave_up_at = 0 WHERE id = ? AND backoffs > 0",
             (host,),
         )
-
-
-def _set_gap(tx: Tx, host: int, gap_us: int) -> None:
-    tx.execute(
-        "UPDATE host SET gap = ?1, max_active = CASE WHEN ?1 > 0 THEN 1 WHEN interval = 0 THEN ?2 ELSE ?3 END"
-        " WHERE id = ?4 AND gap <> ?1",
-        (gap_us, UNLIMITED, tx.defaults.max_active, host),
-    )
 
 
 def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:
@@ -224,6 +218,15 @@ def trust_again(tx: Tx, hosts: Iterable[int]) -> None:
         " WHERE id = ? AND (gave_up_at > 0 OR (backoffs > 0 AND open_at <= ?))",
         [(host, tx.now) for host in hosts],
     )
+
+
+def mend_times(tx: Tx) -> None:
+    """The clock was set back: what waits for a time that no rule could have set may go on now."""
+    horizon = tx.now + 2 * max(tx.defaults.max_backoff_us, 60_000_000)
+    tx.execute("UPDATE host SET open_at = ?1 + gap WHERE open_at > ?2 + gap AND waiting > 0", (tx.now, horizon))
+    tx.execute("UPDATE queue SET next_at = ?1 + gap WHERE next_at > ?1 + 2 * gap AND gap > 0", (tx.now,))
+    tx.execute("UPDATE OR IGNORE retry SET run_at = ?1 WHERE run_at > ?2", (tx.now, horizon))
+    tx.global_open = min(tx.global_open, tx.now + 60_000_000)
 
 
 def next_wake(tx: Tx) -> int | None:

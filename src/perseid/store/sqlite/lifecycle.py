@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perseid.errors import StoreError
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind
@@ -19,6 +20,8 @@ MAX_STALLS = 9
 
 def start(tx: Tx, new: NewCrawl) -> CrawlId:
     tx.execute("INSERT INTO team (id, max_active) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", (new.team, UNLIMITED))
+    if tx.one("SELECT 1 FROM crawl WHERE uid = ?", (new.uid,)) is not None:
+        raise StoreError(f"a crawl with the id {new.uid} exists already; ids are used once")
     deadline = None if new.deadline_us is None else tx.now + new.deadline_us
     row = tx.one(
         "INSERT INTO crawl (uid, team, kind, url, key_seed, max_pages, max_depth, keep_variants, max_denied,"
@@ -113,6 +116,7 @@ def reap(tx: Tx, dead: Sequence[WorkerId]) -> int:
 
 def sweep(tx: Tx, chunk: int) -> int:
     """One bounded round: fail what is past its deadline, clear the queues of ended crawls."""
+    gates.mend_times(tx)
     return _past_deadline(tx, chunk) + _clear_ended(tx, chunk)
 
 

@@ -79,7 +79,8 @@ CREATE TABLE host (
   id            INTEGER PRIMARY KEY,
   name          TEXT    NOT NULL UNIQUE,
   active        INTEGER NOT NULL DEFAULT 0,
-  max_active    INTEGER NOT NULL,
+  max_active    INTEGER NOT NULL,          -- in force: 1 with a gap, no limit for private hosts
+  private       INTEGER NOT NULL DEFAULT 0,-- loopback or private address: not throttled
   interval      INTEGER NOT NULL,          -- mean time between requests, 0 = unlimited
   burst         INTEGER NOT NULL,
   gap           INTEGER NOT NULL DEFAULT 0,-- crawl-delay: one at a time, this long after the last request
