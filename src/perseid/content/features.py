@@ -44,9 +44,7 @@ def _add_own(out: Columns, s: Survey, page: PageFacts) -> None:
     out["links"] = [s.linked[b] / c for b, c in zip(units, size, strict=True)]
     out["stops"] = [s.stops[b] for b in units]
     out["ends"] = [1 if _ENDS_SENTENCE.search(text, max(0, len(text) - 3)) else 0 for text in texts]
-    out["label"] = [
-        1 if c <= 90 and signs.is_label(text[:90]) else 0 for text, c in zip(texts, size, strict=True)
-    ]
+    out["label"] = [1 if c <= 90 and signs.is_label(text[:90]) else 0 for text, c in zip(texts, size, strict=True)]
     out["kind"] = [_KIND.get(tags[b], 40) for b in units]
     out["anchors"] = [s.anchors[b] for b in units]
     out["digits"] = [_digit_share(text[:60]) for text in texts]
@@ -142,9 +140,7 @@ def _add_groups(out: Columns, s: Survey) -> None:
         entry[2] += s.linked[b]
         entry[3] += s.stops[b]
     everything = s.total[0] or 1
-    alike = {
-        key: (e[0], e[1] / e[0], e[2] / (e[1] or 1), e[3] / e[0], e[1] / everything) for key, e in sums.items()
-    }
+    alike = {key: (e[0], e[1] / e[0], e[2] / (e[1] or 1), e[3] / e[0], e[1] / everything) for key, e in sums.items()}
     names = ("alike", "alike_size", "alike_links", "alike_stops", "alike_share")
     for name, column in zip(names, zip(*[alike[key] for key in keys], strict=True), strict=False):
         out[name] = column

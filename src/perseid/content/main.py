@@ -1,7 +1,4 @@
-"""Finds the main content of a page and prunes the rest.
-
-First landing: the node that holds most of the paragraph-like text, with navigation dropped by tag and role.
-"""
+"""Finds the main content of a page and prunes the rest."""
 
 from __future__ import annotations
 
@@ -9,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from perseid.content import features, forest, pagetype, prune
+from perseid.content.survey import Survey
+
 if TYPE_CHECKING:
     from perseid.dom.tree import Node, Tree
 
-_NEVER = "script, style, template, iframe, nav, [role=navigation], [role=banner], [role=contentinfo]"
+_NEVER = (
+    "script, style, template, iframe, svg, select, textarea, input, button, object, embed, canvas, datalist, "
+    "progress, meter, link, meta, noframes"
+)
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,22 +33,14 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def main_content(tree: Tree, *, url: str) -> Main:
     """The part of the page its readers came for; takes everything else out of `tree`."""
+    page = pagetype.facts(tree, url)
     for node in tree.select(_NEVER, tree.body):
         tree.remove(node)
-    flat = tree.flatten()
-    n = len(flat.nodes)
-    weight = [0] * n
-    for at, run in zip(flat.run_at, flat.run_text, strict=True):
-        if len(run) > 25 and flat.tags[at] != "a":
-            weight[at] += len(run)
-    for i in range(n - 1, 0, -1):
-        weight[flat.parents[i]] += weight[i]
-    best = 0
-    while True:
-        child = best + 1
-        while child < flat.ends[best] and weight[child] < 0.88 * weight[best]:
-            child = flat.ends[child]
-        if child >= flat.ends[best] or not weight[child]:
-            break
-        best = child
-    return Main(node=flat.nodes[best], page_type="article", confidence=0.5, fallback=best == 0)
+    survey = Survey(tree.flatten())
+    if not survey.units:
+        return Main(node=tree.body, page_type="article", confidence=0.0, fallback=True)
+    kept = prune.choose(survey, forest.log_odds(features.columns(survey, page)))
+    node = prune.cut(tree, survey, kept.labels)
+    if node is None:
+        return Main(node=tree.body, page_type="article", confidence=0.0, fallback=True)
+    return Main(node=node, page_type="article", confidence=kept.confidence)

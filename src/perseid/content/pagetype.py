@@ -17,18 +17,14 @@ _FORUM = re.compile(r"DiscussionForum|QAPage|Question")
 _LIST = re.compile(r"ItemList|CollectionPage|SearchResults")
 _PATHS = (
     re.compile(r"/(?:products?|p|dp|item|shop|pd|sku)/"),
-    re.compile(
-        r"forum|/threads?[/.-]|/topic|viewtopic|/t/|/questions?/|discussion|community|showthread|/comments/"
-    ),
+    re.compile(r"forum|/threads?[/.-]|/topic|viewtopic|/t/|/questions?/|discussion|community|showthread|/comments/"),
     re.compile(r"docs?\b|documentation|/api|reference|manual|guide|tutorial|wiki|/man/|help|\bkb\b"),
     re.compile(
         r"categor|collection|/tags?/|/c/|search|\blist|archive|browse|directory|/blog/?$|/news/?$|catalog|/shop/?$"
     ),
     re.compile(r"/(?:blog|news|article|story|stories|post)s?/."),
 )
-_GENERATOR = re.compile(
-    r"sphinx|docbook|javadoc|mkdocs|docusaurus|hugo|gatsby|jekyll|mediawiki|doxygen|vitepress"
-)
+_GENERATOR = re.compile(r"sphinx|docbook|javadoc|mkdocs|docusaurus|hugo|gatsby|jekyll|mediawiki|doxygen|vitepress")
 _BODY = (
     re.compile(r"single|article|post-"),
     re.compile(r"product"),
