@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,4 +21,22 @@ def shared() -> Path:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def documentation() -> Callable[[str, str], Path]:
+    """Folder of a real site that a Debian package brings along; installed where that can be done."""
+
+    def folder(package: str, path: str) -> Path:
+        if not Path(path).is_dir() and shutil.which("apt-get") and os.geteuid() == 0:
+            for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
+                subprocess.run(["apt-get", "-q", *command], check=False, timeout=300, capture_output=True)
+        if not Path(path).is_dir():
+            message = f"no {path}; install the Debian package {package}"
+            if os.environ.get("CI"):
+                pytest.fail(message)
+            pytest.skip(message)
+        return Path(path)
+
     return folder
