@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from perseid.content import features, forest, pagetype, prune
+from perseid.content.generators import marked_content
 from perseid.content.survey import Survey
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ _NEVER = (
     "script, style, template, iframe, svg, select, textarea, input, button, object, embed, canvas, datalist, "
     "progress, meter, link, meta, noframes"
 )
+
+
+_BIAS = {pagetype.ARTICLE: 1.1}
+"""Factor on the cut-off by page type: above 1 drops more."""
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,14 +38,19 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def main_content(tree: Tree, *, url: str) -> Main:
     """The part of the page its readers came for; takes everything else out of `tree`."""
+    marked = marked_content(tree)
+    if marked is not None:
+        return Main(node=marked, page_type=pagetype.DOCUMENTATION, confidence=0.95)
     page = pagetype.facts(tree, url)
     for node in tree.select(_NEVER, tree.body):
         tree.remove(node)
     survey = Survey(tree.flatten())
     if not survey.units:
-        return Main(node=tree.body, page_type="article", confidence=0.0, fallback=True)
-    kept = prune.choose(survey, forest.log_odds(features.columns(survey, page)))
+        return Main(node=tree.body, page_type=pagetype.SERVICE, confidence=0.0, fallback=True)
+    kind = pagetype.page_type(page, survey)
+    odds = forest.log_odds(features.columns(survey, page))
+    kept = prune.choose(survey, odds, bias=_BIAS.get(kind, 1.0))
     node = prune.cut(tree, survey, kept.labels)
     if node is None:
-        return Main(node=tree.body, page_type="article", confidence=0.0, fallback=True)
-    return Main(node=node, page_type="article", confidence=kept.confidence)
+        return Main(node=tree.body, page_type=kind, confidence=0.0, fallback=True)
+    return Main(node=node, page_type=kind, confidence=kept.confidence)

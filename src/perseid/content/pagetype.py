@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from perseid.content.survey import Survey
     from perseid.dom.tree import Tree
 
 _PRICE = re.compile(r"[$€£¥]\s?\d|\d\s?(?:€|£|USD|EUR|kr\b)")
@@ -30,6 +31,16 @@ _BODY = (
     re.compile(r"product"),
     re.compile(r"archive|categor|collection|home|search|list"),
     re.compile(r"forum|topic|thread|question"),
+)
+
+
+ARTICLE, DOCUMENTATION, FORUM, LISTING, PRODUCT, SERVICE = (
+    "article",
+    "documentation",
+    "forum",
+    "listing",
+    "product",
+    "service",
 )
 
 
@@ -123,3 +134,42 @@ def facts(tree: Tree, url: str) -> PageFacts:
         mains=min(counts["main"], 2),
         title=title,
     )
+
+
+def page_type(page: PageFacts, survey: Survey) -> str:
+    """The kind with the most points; an unmarked page with little prose counts as a service's."""
+    prose, everything = survey.prose[0], survey.total[0] or 1
+    links = survey.total_linked[0] / everything
+    points = {
+        ARTICLE: 2 * (page.og == 1)
+        + 1.5 * page.ld_article
+        + 1.2 * page.dated
+        + 0.8 * (page.slug >= 3)
+        + page.url_article
+        + 0.8 * (page.body == 1)
+        + (prose > 2500),
+        DOCUMENTATION: 3 * (page.generator == 1) + 2 * page.url_doc + min(2.0, 0.5 * page.codes) - 1.5 * page.dated,
+        FORUM: 3 * page.ld_forum + 3 * page.url_forum + 1.5 * (page.body == 4),
+        PRODUCT: 2.5 * (page.og == 2)
+        + 2.5 * page.ld_product
+        + 1.5 * page.url_product
+        + (page.body == 2)
+        + 0.7 * (page.prices >= 2)
+        - 1.5 * page.url_list
+        - 1.5 * page.ld_list,
+        LISTING: 1.6 * page.ld_list
+        + 2 * page.url_list
+        + (page.body == 3)
+        + 1.2 * (page.articles >= 5)
+        + 1.2 * (page.prices >= 8)
+        + 1.5 * (links > 0.5)
+        + 0.8 * (prose / everything < 0.25)
+        - (page.slug >= 4),
+        SERVICE: 1.2
+        + 1.8 * page.home
+        + 0.8 * (page.depth <= 1)
+        - page.dated
+        + 0.6 * (prose < 2500)
+        - 0.8 * (page.articles >= 3),
+    }
+    return max(points, key=points.__getitem__)
