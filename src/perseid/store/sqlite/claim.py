@@ -33,6 +33,26 @@ def claim(
     gates.wake_hosts(tx)
     gates.wake_teams(tx)
     leases: list[Lease] = []
+    while True:
+        _claim_round(tx, worker, want, leases, kinds=kinds, lease_us=lease_us, only=only)
+        # Lanes woken above may have met a full team since: their hosts' next waiters are to have the slots.
+        if len(leases) >= want or not gates.wake_hosts(tx) + gates.wake_teams(tx):
+            break
+    _fail_given_up(tx)
+    return leases
+
+
+def _claim_round(
+    tx: Tx,
+    worker: WorkerId,
+    want: int,
+    leases: list[Lease],
+    *,
+    kinds: Sequence[JobKind],
+    lease_us: int,
+    only: CrawlId | None,
+) -> None:
+    """Serve the queues that can be claimed from until there are `want` leases or nothing is left."""
     classes = ",".join(str(int(kind)) for kind in kinds)
     only_clause = "" if only is None else f" AND crawl = {int(only)}"
     query = (
@@ -43,13 +63,12 @@ def claim(
     while len(leases) < want:
         queues = tx.all(query, (tx.now,))
         if not queues:
-            break
+            return
         left = want - len(leases)
         weights = sum(CLASS_WEIGHT[JobKind(kind)] for _q, _c, kind, *_rest in queues)
         for queue, crawl, kind, team, room, gap, turn in queues:
             share = -(-left * CLASS_WEIGHT[JobKind(kind)] // weights)
-            most = min(share, want - len(leases), room, 1 if gap else share)
-            most = min(most, _team_room(tx, team))
+            most = min(share, want - len(leases), room, 1 if gap else share, _team_room(tx, team))
             if most <= 0:
                 if want > len(leases):
                     _park_queue(tx, queue, team)
@@ -63,8 +82,6 @@ def claim(
                 (len(taken), tx.turn, len(taken) * gates.stride(kind), tx.now, queue),
             )
             tx.execute("UPDATE team SET active = active + ? WHERE id = ?", (len(taken), team))
-    _fail_given_up(tx)
-    return leases
 
 
 def _team_room(tx: Tx, team: int) -> int:
