@@ -46,7 +46,18 @@ class CrawlContext:
     start_url: str
     start_host: str
     obey_robots: bool
+    blocked_hosts: tuple[str, ...] = ()
     private_hosts: dict[str, bool] = field(default_factory=dict)
+    _gate: Scope | None = None
+
+    def blocked(self, url: str) -> Denial | None:
+        """The operator's block list holds for every request: batches, sitemaps and redirects have no scope."""
+        if not self.blocked_hosts:
+            return None
+        if self._gate is None:
+            self._gate = Scope(ScopeRules(external=True), url, key_seed=0, blocked_hosts=self.blocked_hosts)
+        denial = self._gate.judge_url(url)
+        return denial if denial is not None and denial.reason is DenialReason.BLOCKED_HOST else None
 
     def key(self, url: str) -> int:
         return self.scope.key(url) if self.scope else url_key(normalize(url), self.crawl.key_seed)
