@@ -31,7 +31,7 @@ def exclude(tree: Tree, selectors: Iterable[str]) -> list[str]:
             invalid.append(selector)
             continue
         for node in found:
-            if node != tree.root and node != tree.body:
+            if node not in (tree.root, tree.body):
                 tree.remove(node)
     return invalid
 

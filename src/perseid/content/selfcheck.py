@@ -28,7 +28,10 @@ _IMAGE = re.compile(
     r"!\[[^\]\n]*\]\((?:\)|<>|data:|[^)\s]*/(?:placeholder|spacer|blank|lazyload|1x1|transparent)\.(?:gif|png|svg|jpg)\b)",
     re.IGNORECASE,
 )
-_RAW_HTML = re.compile(r"(?<!\\)</?(?:div|span|table|tr|td|th|tbody|script|style|iframe|p|font|center|section|ul|ol|li)\b[^>\n]*>", re.IGNORECASE)
+_RAW_HTML = re.compile(
+    r"(?<!\\)</?(?:div|span|table|tr|td|th|tbody|script|style|iframe|p|font|center|section|ul|ol|li)\b[^>\n]*>",
+    re.IGNORECASE,
+)
 _BYTES_IN_LINK = re.compile(rb'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -183,5 +186,3 @@ def _characters(markdown: str, encoded: bytes) -> Iterator[str]:
     broken = sum(1 for _ in _TWICE_DECODED.finditer(markdown))
     if broken > 2 or broken * 100 > len(markdown):
         yield f"mojibake: the text seems decoded twice ({broken} places)"
-
-

@@ -128,7 +128,7 @@ class Inline:
             return self.checkbox(node)
         if tag == "x-tex":
             return formula(self.tree.text(node), display=self.tree.attr(node, "mode") == "display")
-        if tag == "button" or tag == "hr" or (tag == "noscript" and self.repeats_image(node)):
+        if tag in {"button", "hr"} or (tag == "noscript" and self.repeats_image(node)):
             return ""
         return self.tex(node) if tag == "math" or self.is_math(node, tag) else None
 

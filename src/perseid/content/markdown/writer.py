@@ -144,7 +144,7 @@ class Writer:
             body = ("\n\n" if loose else "\n").join(blocks)
             indent = " " * len(marker)
             shifted = "\n".join(f"{indent}{line}" if line else "" for line in body.split("\n"))
-            lines.append(f"{marker}{shifted[len(indent):]}".rstrip())
+            lines.append(f"{marker}{shifted[len(indent) :]}".rstrip())
         return [("\n\n" if loose else "\n").join(lines)] if lines else []
 
     def code_block(self, node: Node) -> list[str]:

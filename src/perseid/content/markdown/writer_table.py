@@ -92,8 +92,7 @@ class Tables:
     def _pipes(self, rows: list[list[Node]]) -> str:
         tree = self.tree
         spans = [
-            [Cell(_span(tree.attr(cell, "colspan")), _span(tree.attr(cell, "rowspan"))) for cell in row]
-            for row in rows
+            [Cell(_span(tree.attr(cell, "colspan")), _span(tree.attr(cell, "rowspan"))) for cell in row] for row in rows
         ]
         texts = [[self._cell(cell) for cell in row] for row in rows]
         plan = fill(spans)
@@ -101,9 +100,7 @@ class Tables:
             width = max(len(row) for row in texts)
             lines = [row + [""] * (width - len(row)) for row in texts]
         else:
-            lines = [
-                [self._placed(texts, number, place) for place in places] for number, places in enumerate(plan)
-            ]
+            lines = [[self._placed(texts, number, place) for place in places] for number, places in enumerate(plan)]
         if len(lines) > 1:
             head = any(tree.tag(cell) == "th" for row in rows for cell in row)
             lines = [line for number, line in enumerate(lines) if any(line) or (head and not number)] or lines[:1]
