@@ -11,7 +11,14 @@ from perseid.content.pipeline import Built, Failed, Page
 from perseid.crawls.convert import ChildLimits, Converter
 from perseid.model.options import ScrapeOptions
 
-LINES = ["A long title", "", "First paragraph that goes on", "over two lines of the page.", "", "See https://x.example/y for more."]
+LINES = [
+    "A long title",
+    "",
+    "First paragraph that goes on",
+    "over two lines of the page.",
+    "",
+    "See https://x.example/y for more.",
+]
 
 
 def pdf(lines: list[str], *, pages: int = 1, title: str = "The Title") -> bytes:

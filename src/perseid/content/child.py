@@ -17,6 +17,7 @@ from perseid.content.sniff import Kind
 if TYPE_CHECKING:
     from perseid.content.pipeline import Built
 
+
 def limit(memory_bytes: int, cpu_s: int) -> None:
     """Bound address space and CPU of this process, where the platform can; no core dumps."""
     if sys.platform == "win32":
@@ -46,9 +47,7 @@ def answer(request: Request, body: bytes) -> bytes:
 def _page(request: Request, body: bytes) -> Built:
     from perseid.content.pipeline import Built, Page, build  # noqa: PLC0415  # as above
 
-    page = Page(
-        request.url, request.source_url, request.status, tuple(request.headers), body, request.fetched_at
-    )
+    page = Page(request.url, request.source_url, request.status, tuple(request.headers), body, request.fetched_at)
     built = build(page, request.options, in_child=True)
     if not isinstance(built, Built):
         raise TypeError(f"not a page: {built}")

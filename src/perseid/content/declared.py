@@ -10,9 +10,7 @@ _PRESCAN_BYTES = 256 * 1024
 """The standard stops at 1024 bytes; pages with long comments before their head are read right too."""
 
 _CHARSET = re.compile(r"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;,\"']+))", re.IGNORECASE)
-_META = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL
-)
+_META = re.compile(rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTE = re.compile(rb"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
 

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-import pypdfium2
+import pypdfium2  # type: ignore[import-untyped]  # ships no types
 from pypdfium2 import raw
 
 from perseid.content.conversion import Pdf
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 MOST_PAGES = 2_000
 MOST_CHARACTERS = 20_000_000
 
-_BULLET = re.compile(r"^\s*(?:[•◦▪‣·●○■]|[-–—*](?=\s)|\(?\d{1,3}[.)](?=\s))\s*")
+_BULLET = re.compile(r"^\s*(?:[•◦▪‣·●○■]|[-\u2013\u2014*](?=\s)|\(?\d{1,3}[.)](?=\s))\s*")
 _DIGITS = re.compile(r"\d+")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
-_SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f]['\"\u201d\u2019)\]]*$")
 
 
 class Line(NamedTuple):
@@ -134,9 +134,7 @@ def _without_running_heads(pages: list[list[Line]]) -> list[list[Line]]:
         [
             line
             for place, line in enumerate(page)
-            if not (
-                (place < 2 or place >= len(page) - 2) and _DIGITS.sub("#", line.text.strip()) in common
-            )
+            if not ((place < 2 or place >= len(page) - 2) and _DIGITS.sub("#", line.text.strip()) in common)
         ]
         for page in pages
     ]

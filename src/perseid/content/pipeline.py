@@ -87,21 +87,23 @@ def build(page: Page, options: ScrapeOptions, *, in_child: bool = False) -> Buil
     content_type = page.header("content-type")
     parts = urls.parse(page.url)
     kind = sniff(page.body, content_type=content_type, path=parts.path if parts else "")
-    if kind is Kind.PDF:
-        if options.parse_pdf:
-            return Convert(kind)
-        return Failed(FailureCode.UNSUPPORTED_FILE, "This is a PDF, and parsing PDFs is switched off.")
     if kind is Kind.EMPTY:
         return _assemble(page, options, _Content(warnings=["empty: the body holds nothing"]))
     if kind not in TEXTUAL:
-        return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, content_type))
+        return _of_file(kind, content_type, options)
     if kind is Kind.HTML and len(page.body) > HEAVY_BYTES and not in_child:
         return Convert(kind)
     host = parts.host if parts else ""
     decoded = decode(page.body, content_type=content_type, tld=host.rpartition(".")[2])
-    if kind is Kind.HTML:
-        return _build_html(page, options, decoded)
-    return _build_text(page, options, decoded, kind)
+    return _of_html(page, options, decoded) if kind is Kind.HTML else _of_text(page, options, decoded, kind)
+
+
+def _of_file(kind: Kind, content_type: str | None, options: ScrapeOptions) -> Convert | Failed:
+    if kind is not Kind.PDF:
+        return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, content_type))
+    if options.parse_pdf:
+        return Convert(kind)
+    return Failed(FailureCode.UNSUPPORTED_FILE, "This is a PDF, and parsing PDFs is switched off.")
 
 
 def unsupported(kind: Kind, content_type: str | None) -> str:
@@ -143,13 +145,13 @@ class _Content(NamedTuple):
     links: list[str] | None = None
     images: list[str] | None = None
     title: str | None = None
-    metadata: Mapping[str, Any] = {}  # noqa: RUF012  # never written to
+    metadata: Mapping[str, Any] = {}
     warnings: Sequence[str] = ()
     base: str = ""
     hrefs: Sequence[str] = ()
 
 
-def _build_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
+def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     text = decoded.text
     source = formula.keep_scripts(text) if formula.occurs(text) else text
     tree = trees.parse(source)
@@ -238,7 +240,7 @@ def _formats(tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Re
     return _Content(html=html, text=text, markdown=to_markdown(tree, nodes, resolve), source=source)
 
 
-def _build_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
+def _of_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
     text = decoded.text
     warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
     title = None

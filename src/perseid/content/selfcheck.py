@@ -37,12 +37,23 @@ _INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _ENTITY = re.compile(r"\\?&(?:amp|lt|gt|quot|nbsp|#\d{2,5});")
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
-_LEADS = "ÃÂâÐÑãäåæçèéÄÅÎÏ×ØÙðРС锟烫"
-# UTF-8 that was read as windows-1252 (Latin, punctuation, Greek, Cyrillic) or as windows-1251.
-_HIGH = "\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122"
+_LEADS = (
+    "\u00c3\u00c2\u00e2\u00d0\u00d1\u00e3\u00e4\u00e5\u00e6\u00e7\u00e8\u00e9\u00c4\u00c5"
+    "\u00ce\u00cf\u00d7\u00d8\u00d9\u00f0\u0420\u0421\u951f\u70eb"
+)
+# UTF-8 that was read as windows-1252 (Latin, punctuation, Greek, Cyrillic) or windows-1251, and U+FFFD as GBK.
+_HIGH = (
+    "\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2022"
+    "\u2026\u2030\u2039\u203a\u20ac\u2122"
+)
+_HIGH_1251 = (
+    "\u0402\u0403\u0453\u0409\u040a\u040c\u040b\u040f\u0452\u0459\u045a\u045c\u045b\u045f\u040e\u045e\u0408"
+    "\u0490\u0404\u0407\u0406\u0456\u0491\u0454\u0457\u0458\u0405\u0455\xb0\xb1\xb5\xb6\xb7\xbb\u2021\u20ac\u2030"
+    "\u2039\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u2122\xa0"
+)
 _TWICE_DECODED = re.compile(
     f"[\xc2-\xc5\xce-\xd1\xd7-\xd9][{_HIGH}]|\xe2[{_HIGH}]{{2}}|[\xe3-\xe9][{_HIGH}]{{2}}|\xf0\u0178"
-    "|[РС][ЂЃѓЉЊЌЋЏђљњќћџЎўЈҐЄЇІіґєїјЅѕ°±µ¶·»‡€‰‹‘’“”•–—™\xa0]|锟斤拷|烫烫"
+    f"|[\u0420\u0421][{_HIGH_1251}]|\u951f\u65a4\u62f7|\u70eb\u70eb"
 )
 
 

@@ -118,23 +118,28 @@ def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Ki
 
 
 def _by_magic(body: bytes, head: bytes) -> Kind | None:
-    first = head[:1]
-    if first == b"<" and b"%PDF-" not in head:
-        return None
     if b"%PDF-" in head and not _HTML_START.match(head):
         return Kind.PDF
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
+    return _by_container(body, head)
+
+
+def _by_container(body: bytes, head: bytes) -> Kind | None:
+    """Formats whose magic needs a second look: what is in the box, or that there is a box at all."""
+    found: Kind | None = None
     if head.startswith(b"RIFF"):
-        return _RIFF.get(head[8:12], Kind.BINARY)
-    if head[4:8] == b"ftyp":
-        return Kind.IMAGE if head[8:12] in _STILL_BRANDS else Kind.VIDEO
-    if head.startswith((b"BM", b"MZ")) and b"\0" in head[2:16]:
-        return Kind.IMAGE if first == b"B" else Kind.BINARY
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zip(body)
-    return Kind.ARCHIVE if body[257:262] == b"ustar" else None
+        found = _RIFF.get(head[8:12], Kind.BINARY)
+    elif head[4:8] == b"ftyp":
+        found = Kind.IMAGE if head[8:12] in _STILL_BRANDS else Kind.VIDEO
+    elif head.startswith((b"BM", b"MZ")) and b"\0" in head[2:16]:
+        found = Kind.IMAGE if head.startswith(b"B") else Kind.BINARY
+    elif head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        found = _zip(body)
+    elif body[257:262] == b"ustar":
+        found = Kind.ARCHIVE
+    return found
 
 
 def _zip(body: bytes) -> Kind:
@@ -167,31 +172,46 @@ def _looks_binary(body: bytes) -> bool:
 
 
 def _textual(body: bytes, head: bytes, mime: str, path: str) -> Kind:
-    if mime == "image/svg+xml":
-        return Kind.IMAGE
-    if mime in {"text/markdown", "text/x-markdown"}:
-        return Kind.MARKDOWN
-    if mime == "application/json" or mime.endswith("+json") or mime == "text/json":
-        return Kind.JSON
-    if mime == "application/xhtml+xml":
-        return Kind.HTML
-    if mime in {"application/xml", "text/xml"} or mime.endswith("+xml"):
+    kind = _MIMES.get(mime)
+    if kind is None:
+        if mime.endswith("+json"):
+            kind = Kind.JSON
+        elif mime.endswith("+xml"):
+            kind = Kind.XML
+        elif mime.startswith("text/"):
+            kind = Kind.TEXT
+        else:
+            return _unlabelled(body, head, path)
+    if kind is Kind.XML:
         return Kind.HTML if _HTML_ROOT.search(head) and not _FEED_ROOT.search(head) else Kind.XML
     if mime == "text/html":
         if _XML_START.match(head) and _FEED_ROOT.search(head):
             return Kind.XML
         return Kind.JSON if _is_json(body, head) else Kind.HTML
-    if mime == "text/plain":
-        return Kind.MARKDOWN if _MARKDOWN_SUFFIX.search(path) else Kind.TEXT
-    if mime.startswith("text/") or mime in _SOURCE_TYPES:
-        return Kind.TEXT
-    return _unlabelled(body, head, path)
+    if mime == "text/plain" and _MARKDOWN_SUFFIX.search(path):
+        return Kind.MARKDOWN
+    return kind
 
 
-_SOURCE_TYPES = frozenset(
-    {"application/javascript", "application/x-javascript", "application/yaml", "application/x-yaml"}
-    | {"application/toml", "application/x-sh", "application/sql", "application/x-ndjson"}
-)
+_MIMES = {
+    "image/svg+xml": Kind.IMAGE,
+    "text/markdown": Kind.MARKDOWN,
+    "text/x-markdown": Kind.MARKDOWN,
+    "application/json": Kind.JSON,
+    "text/json": Kind.JSON,
+    "application/xhtml+xml": Kind.HTML,
+    "text/html": Kind.HTML,
+    "application/xml": Kind.XML,
+    "text/xml": Kind.XML,
+    "application/javascript": Kind.TEXT,
+    "application/x-javascript": Kind.TEXT,
+    "application/yaml": Kind.TEXT,
+    "application/x-yaml": Kind.TEXT,
+    "application/toml": Kind.TEXT,
+    "application/x-sh": Kind.TEXT,
+    "application/sql": Kind.TEXT,
+    "application/x-ndjson": Kind.TEXT,
+}
 
 
 def _unlabelled(body: bytes, head: bytes, path: str) -> Kind:

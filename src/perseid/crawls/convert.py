@@ -127,7 +127,9 @@ async def _feed(process: asyncio.subprocess.Process, head: bytes, body: bytes) -
 
 def _environment() -> dict[str, str]:
     """Nothing of ours but the way to our own modules: settings and secrets stay here."""
-    kept = {name: value for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if (value := os.environ.get(name))}
+    kept = {
+        name: value for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if (value := os.environ.get(name))
+    }
     return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -41,7 +41,9 @@ PYTHON = {"windows-874": "cp874", "ibm866": "cp866"}
 
 
 def page(text: str, encoding: str, head: str = "") -> bytes:
-    return f"<html><head>{head}<title>x</title></head><body><p>{text}</p></body></html>".encode(PYTHON.get(encoding, encoding))
+    return f"<html><head>{head}<title>x</title></head><body><p>{text}</p></body></html>".encode(
+        PYTHON.get(encoding, encoding)
+    )
 
 
 @pytest.mark.parametrize("name", ["E01", "E03", "E05"])
@@ -157,7 +159,12 @@ def test_labels(label: str, encoding: str | None) -> None:
     assert encoding_of(label) == encoding
 
 
-@given(st.binary(max_size=300), st.sampled_from([None, "text/html", "text/html; charset=utf-8", "x; charset=gbk", "x; charset=utf-16", "charset=hz-gb-2312"]))
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(
+        [None, "text/html", "text/html; charset=utf-8", "x; charset=gbk", "x; charset=utf-16", "charset=hz-gb-2312"]
+    ),
+)
 def test_any_bytes_give_clean_text(body: bytes, content_type: str | None) -> None:
     got = decode(body, content_type=content_type)
     got.text.encode()

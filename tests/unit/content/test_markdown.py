@@ -109,22 +109,37 @@ def test_link_targets_parse(render: Render, shared: Path) -> None:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ("<table><tr><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>", "| 1 | 2 |\n| --- | --- |\n| 3 | 4 |"),
-        ("<table><tr><th>a|b<th>c<tr><td>x<br>y<td><code>p|q</code></table>", "| a\\|b | c |\n| --- | --- |\n| x<br>y | `p\\|q` |"),
+        (
+            "<table><tr><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>",
+            "| 1 | 2 |\n| --- | --- |\n| 3 | 4 |",
+        ),
+        (
+            "<table><tr><th>a|b<th>c<tr><td>x<br>y<td><code>p|q</code></table>",
+            "| a\\|b | c |\n| --- | --- |\n| x<br>y | `p\\|q` |",
+        ),
         ("<table><tr><th>a<th>b<tr><td>x</table>", "| a | b |\n| --- | --- |\n| x |  |"),
         ("<table><tr><th>a<th>b<tr><td colspan=99>x</table>", "| a | b |\n| --- | --- |\n| x |  |"),
         ("<table><caption>Cap</caption><tr><th>a<th>b</table>", "Cap\n\n| a | b |\n| --- | --- |"),
-        ("<table><tr><th>K<th>V<tr><td><pre>l1\nl2</pre><td>b</table>", "| K | V |\n| --- | --- |\n| `l1`<br>`l2` | b |"),
-        ("<table><tr><th>K<th>V<tr><td>x<td><table><tr><td>in<td>ner</table></table>", "| K | V |\n| --- | --- |\n| x | in ner |"),
+        (
+            "<table><tr><th>K<th>V<tr><td><pre>l1\nl2</pre><td>b</table>",
+            "| K | V |\n| --- | --- |\n| `l1`<br>`l2` | b |",
+        ),
+        (
+            "<table><tr><th>K<th>V<tr><td>x<td><table><tr><td>in<td>ner</table></table>",
+            "| K | V |\n| --- | --- |\n| x | in ner |",
+        ),
         ("<table role=presentation><tr><td><h2>t</h2><p>a</p></table>", "## t\n\na"),
         ("<table><tr><td rowspan=0>a<td>b<tr><td>c</table>", "| a | b |\n| --- | --- |\n| a | c |"),
         ("<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>", "- a\n  1. b\n- c"),
         ("<ol start=7><li>a</li><li>b</li></ol>", "7. a\n8. b"),
         ('<pre><code class="language-python">x = 1\n  y</code></pre>', "```python\nx = 1\n  y\n```"),
-        ('<div class="highlight-python"><div class=highlight><pre><span>def</span> f():\n    pass\n</pre></div></div>', "```python\ndef f():\n    pass\n```"),
+        (
+            '<div class="highlight-python"><div class=highlight><pre><span>def</span> f():\n    pass\n</pre></div></div>',
+            "```python\ndef f():\n    pass\n```",
+        ),
         ('<pre class="brush: js">x</pre>', "```js\nx\n```"),
         ('<pre class="prettyprint lang-c">x</pre>', "```c\nx\n```"),
-        ('<pre data-lang=go>x</pre>', "```go\nx\n```"),
+        ("<pre data-lang=go>x</pre>", "```go\nx\n```"),
         ('<div class="highlight highlight-source-shell"><pre>ls</pre></div>', "```shell\nls\n```"),
         ("<pre>a<br>b</pre>", "```\na\nb\n```"),
         ("<pre><code><div>a</div><div>  b</div></code></pre>", "```\na\n  b\n```"),
@@ -133,7 +148,10 @@ def test_link_targets_parse(render: Render, shared: Path) -> None:
         ('<p><a href="x?a=1#f">q</a></p>', "[q](https://i.example/a/x?a=1#f)"),
         ('<p><a href="/a" title="T &quot;x&quot;">q</a></p>', '[q](https://i.example/a "T \\"x\\"")'),
         ('<p><img src=x.png alt="al" title=ti></p>', '![al](https://i.example/a/x.png "ti")'),
-        ("<p># no</p><p>1. no</p><p>- no</p><p>a * b _c_ [d]</p>", "\\# no\n\n1\\. no\n\n\\- no\n\na \\* b \\_c\\_ \\[d\\]"),
+        (
+            "<p># no</p><p>1. no</p><p>- no</p><p>a * b _c_ [d]</p>",
+            "\\# no\n\n1\\. no\n\n\\- no\n\na \\* b \\_c\\_ \\[d\\]",
+        ),
         ("<p>a<b> bold </b>b <b>x:</b>y</p>", "a **bold** b **x**:y"),
         ("<p>a <b><a href=/l>l</a></b> <em>e</em></p>", "a **[l](https://i.example/l)** *e*"),
         ("<p>one<br>two</p>", "one  \ntwo"),
@@ -144,7 +162,10 @@ def test_link_targets_parse(render: Render, shared: Path) -> None:
         ("<p>a&nbsp;b &copy; so&shy;ft ze&#8203;ro</p>", "a\xa0b © soft zero"),
         ("<p><del>x</del> H<sub>2</sub>O <kbd>Tab</kbd> <mark>m</mark></p>", "~~x~~ H<sub>2</sub>O `Tab` m"),
         ("<details><summary>S</summary><p>body</p></details>", "S\n\nbody"),
-        ("<ul><li><input type=checkbox checked> done</li><li><input type=checkbox> todo</li></ul>", "- [x] done\n- [ ] todo"),
+        (
+            "<ul><li><input type=checkbox checked> done</li><li><input type=checkbox> todo</li></ul>",
+            "- [x] done\n- [ ] todo",
+        ),
         ("<template><p>t</p></template><noscript><p>n</p></noscript><p>z</p>", "n\n\nz"),
         ("<dl><dt>T</dt><dd>D</dd></dl>", "T\n\nD"),
         ("<p>see <a href='x'></a><a href='y'><i class=icon></i></a>end</p>", "see end"),
@@ -152,7 +173,10 @@ def test_link_targets_parse(render: Render, shared: Path) -> None:
         ("<p>x <button>Copy</button><select><option>o</select></p>", "x"),
         ("<p><img src='data:image/png;base64,AA' alt=pic></p>", "pic"),
         ("<p><img src=a.png alt=a><noscript><img src=a.png alt=a></noscript></p>", "![a](https://i.example/a/a.png)"),
-        ("<a href=/c><img src=i.png alt=i><h3>Card</h3><p>Text.</p></a>", "![i](https://i.example/a/i.png)\n\n### [Card](https://i.example/c)\n\nText."),
+        (
+            "<a href=/c><img src=i.png alt=i><h3>Card</h3><p>Text.</p></a>",
+            "![i](https://i.example/a/i.png)\n\n### [Card](https://i.example/c)\n\nText.",
+        ),
     ],
 )
 def test_constructs(render: Render, html: str, expected: str) -> None:
@@ -175,7 +199,10 @@ def test_line_numbers_are_no_code(render: Render, html: str) -> None:
 @pytest.mark.parametrize(
     ("html", "tex"),
     [
-        ('<p>k <span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x_1^2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x2</span></span></p>', "k $x_1^2$"),
+        (
+            '<p>k <span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x_1^2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x2</span></span></p>',
+            "k $x_1^2$",
+        ),
         ("<p>m <x-tex>\\sum_i x</x-tex></p>", "m $\\sum_i x$"),
         ("<p><x-tex mode=display>a*b*c</x-tex></p>", "$$a*b*c$$"),
     ],
@@ -196,6 +223,15 @@ def test_code_whitespace_survives_in_lists_and_quotes(render: Render) -> None:
     assert ">   r" in got
 
 
-@pytest.mark.parametrize("html", ["<div>" * 3000 + "x", "<ul><li>" * 1500 + "x", "<b>" * 3000 + "x", "<table><tr><td>" * 300 + "x", "<blockquote>" * 800 + "x"])
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * 3000 + "x",
+        "<ul><li>" * 1500 + "x",
+        "<b>" * 3000 + "x",
+        "<table><tr><td>" * 300 + "x",
+        "<blockquote>" * 800 + "x",
+    ],
+)
 def test_deep_nesting_keeps_the_text(render: Render, html: str) -> None:
     assert "x" in render(html)

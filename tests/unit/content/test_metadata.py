@@ -43,12 +43,24 @@ def test_an_empty_meta_leaves_the_title_alone(shared: Path, backend: Backend) ->
         ("<html lang=de><meta name=language content=German>", {"language": ["de", "German"]}),
         ("<meta name=description content=a><meta name=description content=b>", {"description": "a, b"}),
         ("<meta name=Description content=a>", {"description": "a"}),
-        ("<meta name=keywords content=a><meta name=keywords content=b><meta name=keywords content=c>", {"keywords": ["a", "b", "c"]}),
+        (
+            "<meta name=keywords content=a><meta name=keywords content=b><meta name=keywords content=c>",
+            {"keywords": ["a", "b", "c"]},
+        ),
         ("<meta name=robots content=noindex>", {"robots": "noindex"}),
-        ("<meta property=og:image content=1><meta property=og:image content=2>", {"ogImage": "1", "og:image": ["1", "2"]}),
+        (
+            "<meta property=og:image content=1><meta property=og:image content=2>",
+            {"ogImage": "1", "og:image": ["1", "2"]},
+        ),
         ("<meta property=og:locale:alternate content=fr>", {"ogLocaleAlternate": ["fr"], "og:locale:alternate": "fr"}),
-        ("<meta property=article:published_time content=2020>", {"publishedTime": "2020", "article:published_time": "2020"}),
-        ("<meta name=dc.date content=2020><meta name=dcterms.created content=1>", {"dcDate": "2020", "dc.date": "2020", "dcTermsCreated": "1", "dcterms.created": "1"}),
+        (
+            "<meta property=article:published_time content=2020>",
+            {"publishedTime": "2020", "article:published_time": "2020"},
+        ),
+        (
+            "<meta name=dc.date content=2020><meta name=dcterms.created content=1>",
+            {"dcDate": "2020", "dc.date": "2020", "dcTermsCreated": "1", "dcterms.created": "1"},
+        ),
         ("<meta itemprop=price content=3><meta name=viewport content=''>", {"price": "3", "viewport": ""}),
         ("<meta charset=utf-8><meta http-equiv=x content=y><meta name=q>", {}),
         ("<link rel='shortcut icon' href=/s.ico><link rel=icon href=i.png>", {"favicon": "https://x.example/a/i.png"}),

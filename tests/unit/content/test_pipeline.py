@@ -23,7 +23,9 @@ HTML = b"""<html lang=en><title>T</title><body><nav><a href=/nav>n</a></nav><mai
 <footer>Foot of the page</footer>"""
 
 
-def page(body: bytes, content_type: str | None = "text/html", *headers: tuple[str, str], url: str = "https://x.example/a/b") -> Page:
+def page(
+    body: bytes, content_type: str | None = "text/html", *headers: tuple[str, str], url: str = "https://x.example/a/b"
+) -> Page:
     first = (("content-type", content_type),) if content_type else ()
     return Page(url, "http://x.example/a/b#c", 200, (*first, *headers), body, 7)
 
@@ -97,7 +99,9 @@ def test_a_late_base_counts(shared: Path) -> None:
 
 
 def test_hrefs_are_as_written_and_the_base_comes_along() -> None:
-    got = built(b"<base href=/z/><a href='q?1#f'>a</a><a href='javascript:x'>b</a><a href='q?1#f'>c</a>", formats=("links",))
+    got = built(
+        b"<base href=/z/><a href='q?1#f'>a</a><a href='javascript:x'>b</a><a href='q?1#f'>c</a>", formats=("links",)
+    )
     assert got.base == "https://x.example/z/"
     assert got.hrefs == ["q?1#f", "javascript:x"]
     assert got.document.links == ["https://x.example/z/q?1#f"]
@@ -111,7 +115,9 @@ def test_hrefs_are_as_written_and_the_base_comes_along() -> None:
         (b"x", (("x-robots-tag", "otherbot: noindex"),), (False, False)),
     ],
 )
-def test_robots_flags_of_page_and_header(html: bytes, headers: tuple[tuple[str, str], ...], flags: tuple[bool, bool]) -> None:
+def test_robots_flags_of_page_and_header(
+    html: bytes, headers: tuple[tuple[str, str], ...], flags: tuple[bool, bool]
+) -> None:
     got = built(html, "text/html", *headers)
     assert (got.noindex, got.nofollow) == flags
 
@@ -168,7 +174,12 @@ def test_an_error_page_is_built_too() -> None:
     assert made.document.metadata["statusCode"] == 404
 
 
-@given(st.binary(max_size=400) | st.text(alphabet="<>/=\"' abdipthrefulmx&#;!-[]`*_|\n\ud800\0é", max_size=400).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=400)
+    | st.text(alphabet="<>/=\"' abdipthrefulmx&#;!-[]`*_|\n\ud800\0é", max_size=400).map(
+        lambda text: text.encode("utf-8", "surrogatepass")
+    )
+)
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_become_something_encodable(body: bytes) -> None:
     made = build(page(b"<main>" + body), ScrapeOptions(formats=FORMATS))

@@ -36,7 +36,11 @@ def drop_fence(text: str, chance: random.Random) -> str | None:
 def drop_cell(text: str, chance: random.Random) -> str | None:
     if "```" in text and "\n|" in "".join(re.findall(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)):
         return None  # the row might be one of the code
-    rows = [match for match in re.finditer(r"^\| .* \| .* \|$", text, re.MULTILINE) if "---" not in match[0] and "`" not in match[0]]
+    rows = [
+        match
+        for match in re.finditer(r"^\| .* \| .* \|$", text, re.MULTILINE)
+        if "---" not in match[0] and "`" not in match[0]
+    ]
     if not rows:
         return None
     row = chance.choice(rows)
@@ -50,11 +54,13 @@ def drop_table_dashes(text: str, _chance: random.Random) -> str | None:
 
 
 def flatten_code(text: str, _chance: random.Random) -> str | None:
-    blocks = [match for match in re.finditer(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)]
+    blocks = list(re.finditer(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL))
     if sum(match[0].count("\n") for match in blocks) < 12:
         return None
     return re.sub(
-        r"^(```\w*\n)(.*?)(\n```)$", lambda match: match[1] + " ".join(match[2].split()) + match[3], text,
+        r"^(```\w*\n)(.*?)(\n```)$",
+        lambda match: match[1] + " ".join(match[2].split()) + match[3],
+        text,
         flags=re.MULTILINE | re.DOTALL,
     )
 
@@ -97,7 +103,11 @@ def relative_links(text: str, _chance: random.Random) -> str | None:
 
 
 def placeholder_images(text: str, _chance: random.Random) -> str | None:
-    return re.sub(r"(!\[[^\]]*\])\([^)]*\)", r"\1(data:image/gif;base64,R0lGODlhAQABAAAAACw=)", text) if "![" in text else None
+    return (
+        re.sub(r"(!\[[^\]]*\])\([^)]*\)", r"\1(data:image/gif;base64,R0lGODlhAQABAAAAACw=)", text)
+        if "![" in text
+        else None
+    )
 
 
 def raw_markup(text: str, _chance: random.Random) -> str | None:

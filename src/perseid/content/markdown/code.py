@@ -7,7 +7,8 @@ from functools import lru_cache
 
 GUTTER = (
     ".linenos, .lineno, .linenumber, .line-number, .line-numbers, .line-numbers-rows, .lineNumbers, .lnt, .ln, "
-    ".hljs-ln-numbers, .hljs-ln-n, .rouge-gutter, .gutter, .blob-num, .crayon-nums, .react-syntax-highlighter-line-number, "
+    ".hljs-ln-numbers, .hljs-ln-n, .rouge-gutter, .gutter, .blob-num, .crayon-nums, "
+    ".react-syntax-highlighter-line-number, "
     "button, .copybtn, .copy-button, .btn-copy, .clipboard-copy, .copy-code-button, .headerlink"
 )
 """Line numbers and copy buttons inside or beside code; never part of what is copied out of it."""
@@ -35,7 +36,7 @@ _KNOWN = frozenset(
     protobuf ps1 psql puppet py py3 pycon python python2 python3 pytb r racket raku rb re regex rest rs rst ruby
     rust sas sass scala scheme scss sh shell shell-session smali smalltalk solidity sparql sql sqlite ssh
     svelte swift systemverilog tcl terraform tex toml ts tsql tsx twig typescript vb vba vbnet verilog vhdl vim
-    vue wasm wat webassembly wgsl x86asm xhtml xml xpath xquery yaml yml zig zsh""".split()
+    vue wasm wat webassembly wgsl x86asm xhtml xml xpath xquery yaml yml zig zsh""".split()  # noqa: SIM905  # read as words, not as a list
 )
 _ALIASES = {
     "python3": "python", "py3": "python", "ipython3": "python", "ipython": "python", "golang": "go",
@@ -45,7 +46,7 @@ _NO_LANGUAGE = frozenset(
     """auto block body box code container content copy default example fold hidden highlight inline inner line
     lines listing literal mirror named none notranslate nowrap numbers off output outer plain plaintext pre
     prettyprint prettyprinted program rendered scroll snippet source table tab tabs text theme toolbar txt
-    undefined unknown wrap wrapper""".split()
+    undefined unknown wrap wrapper""".split()  # noqa: SIM905  # as above
 )
 
 

@@ -19,6 +19,13 @@ Place = tuple[int, int]
 """Row and position in that row of the cell that a place of the grid belongs to."""
 
 
+class _Reach(NamedTuple):
+    """A cell that spans rows, as one of its columns sees it: down to which row, and what to show there."""
+
+    last: int
+    place: Place | None
+
+
 def fill(rows: list[list[Cell]]) -> list[list[Place | None]] | None:
     """For each row its places from left to right: a cell of some row, or None for an empty one.
 
@@ -28,32 +35,32 @@ def fill(rows: list[list[Cell]]) -> list[list[Place | None]] | None:
     width = _width(rows)
     if not width or width > _MOST_COLUMNS or width * len(rows) > _MOST_PLACES:
         return None
-    below: list[tuple[Place, int] | None] = [None] * width
-    grid: list[list[Place | None]] = []
-    for number, row in enumerate(rows):
-        places: list[Place | None] = [None] * width
-        taken = [False] * width
-        for column, reach in enumerate(below):
-            if reach is not None and reach[1] >= number:
-                places[column] = reach[0] if reach[0][1] >= 0 else None
-                taken[column] = True
-        column = 0
-        for position, cell in enumerate(row):
-            while column < width and taken[column]:
-                column += 1
-            if column >= width:
-                break
-            last = len(rows) if cell.rows == 0 else number + cell.rows - 1
-            places[column] = (number, position)
-            for offset in range(min(max(cell.columns, 1), width - column)):
-                if offset and taken[column + offset]:
-                    break
-                taken[column + offset] = True
-                if last > number:
-                    below[column + offset] = ((number, position if not offset else -1), last)
+    below: list[_Reach | None] = [None] * width
+    return [_placed(row, number, below, len(rows)) for number, row in enumerate(rows)]
+
+
+def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: int) -> list[Place | None]:
+    """The places of one row; `below` is what reaches down into it, and is brought up to date."""
+    width = len(below)
+    hanging = [reach if reach is not None and reach.last >= number else None for reach in below]
+    places = [None if reach is None else reach.place for reach in hanging]
+    taken = [reach is not None for reach in hanging]
+    column = 0
+    for position, cell in enumerate(row):
+        while column < width and taken[column]:
             column += 1
-        grid.append(places)
-    return grid
+        if column >= width:
+            break
+        last = height if cell.rows == 0 else number + cell.rows - 1
+        places[column] = (number, position)
+        for offset in range(min(max(cell.columns, 1), width - column)):
+            if offset and taken[column + offset]:
+                break
+            taken[column + offset] = True
+            if last > number:
+                below[column + offset] = _Reach(last, None if offset else (number, position))
+        column += 1
+    return places
 
 
 def _width(rows: list[list[Cell]]) -> int:

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 BREAK = "\x01"
 """A line break until it is known whether it stands in a paragraph, a heading or a cell."""
 
-SKIPPED = frozenset(
-    "script style template head meta link svg canvas select textarea audio video object rp col colgroup "
-    "noframes map datalist".split()
-)
-BLOCKS = frozenset(
-    "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure "
-    "footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup p pre search "
-    "section summary table tbody td tfoot th thead tr ul noscript caption".split()
-)
+_SKIPPED = """script style template head meta link svg canvas select textarea audio video object rp col colgroup
+    noframes map datalist"""
+SKIPPED = frozenset(_SKIPPED.split())
+_BLOCKS = """address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
+    footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup p pre search
+    section summary table tbody td tfoot th thead tr ul noscript caption"""
+BLOCKS = frozenset(_BLOCKS.split())
 _STRONG, _ITALIC, _STRUCK = frozenset({"strong", "b"}), frozenset({"em", "i"}), frozenset({"del", "s", "strike"})
 _CODE = frozenset({"code", "kbd", "samp", "tt"})
 _BLANK = re.compile(r"[ \t\n\r\f]+")
@@ -99,38 +97,32 @@ class Inline:
             return ""
         if depth > _DEEPEST:
             return escaped(tree.text(node))
-        if tag == "br":
-            return BREAK
-        if tag in _CODE:
-            return code_span(tree.text(node))
         special = self._special(node, tag, depth)
         if special is not None:
             return special
-        inner = self.run(tree.children(node), depth + 1)
-        if tag in _STRONG:
-            return emphasis(inner, "__" if before == "*" else "**", before, after)
-        if tag in _ITALIC:
-            return emphasis(inner, "_" if before == "*" else "*", before, after)
-        if tag in _STRUCK:
-            return f"~~{inner.strip()}~~" if inner.strip() else inner
-        if tag in {"sup", "sub"}:
-            return raised(inner, tag)
-        if tag == "q":
-            return f'"{inner}"'
-        return f" {inner} " if tag in BLOCKS else inner
+        return _marked(tag, self.run(tree.children(node), depth + 1), before, after)
 
     def _special(self, node: Node, tag: str, depth: int) -> str | None:
-        if tag == "a":
-            return self.link(node, depth)
-        if tag == "img":
-            return self.image(node)
-        if tag == "input":
-            return self.checkbox(node)
-        if tag == "x-tex":
-            return formula(self.tree.text(node), display=self.tree.attr(node, "mode") == "display")
-        if tag in {"button", "hr"} or (tag == "noscript" and self.repeats_image(node)):
-            return ""
-        return self.tex(node) if tag == "math" or self.is_math(node, tag) else None
+        """What is no plain wrapping of its content; None for all else."""
+        tree = self.tree
+        out: str | None = None
+        if tag == "br":
+            out = BREAK
+        elif tag in _CODE:
+            out = code_span(tree.text(node))
+        elif tag == "a":
+            out = self.link(node, depth)
+        elif tag == "img":
+            out = self.image(node)
+        elif tag == "input":
+            out = self.checkbox(node)
+        elif tag == "x-tex":
+            out = formula(tree.text(node), display=tree.attr(node, "mode") == "display")
+        elif tag in {"button", "hr"} or (tag == "noscript" and self.repeats_image(node)):
+            out = ""
+        elif tag == "math" or self.is_math(node, tag):
+            out = self.tex(node)
+        return out
 
     def repeats_image(self, node: Node) -> bool:
         """Whether a noscript element only holds the plain form of the lazy image beside it."""
@@ -205,6 +197,21 @@ class Inline:
         if up is None or tree.tag(up) not in {"li", "p"}:
             return ""
         return "[x]" if tree.attr(node, "checked") is not None else "[ ]"
+
+
+def _marked(tag: str, inner: str, before: str, after: str) -> str:
+    """The content of an inline element between its marks."""
+    if tag in _STRONG:
+        return emphasis(inner, "__" if before == "*" else "**", before, after)
+    if tag in _ITALIC:
+        return emphasis(inner, "_" if before == "*" else "*", before, after)
+    if tag in {"sup", "sub"}:
+        return raised(inner, tag)
+    if tag in _STRUCK and inner.strip():
+        return f"~~{inner.strip()}~~"
+    if tag == "q":
+        return f'"{inner}"'
+    return f" {inner} " if tag in BLOCKS else inner
 
 
 def title_of(title: str | None) -> str:

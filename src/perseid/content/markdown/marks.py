@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _EDGE = re.compile(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
-_TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")
+_TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")  # noqa: RUF001  # full-width marks are meant
 _PILCROWS = frozenset("¶#§🔗⚓∞†")
 _PERMALINK_CLASSES = ("headerlink", "permalink", "anchor", "header-link", "heading-link", "hash-link", "heading-anchor")
 _PERMALINK_TEXTS = ("permalink", "link to ", "direct link", "anchor", "copy link", "link", "¶")
@@ -23,38 +23,28 @@ def emphasis(inner: str, mark: str, before: str, after: str) -> str:
     lead, core, trail = _outside(match[1]) if before else "", match[2], _outside(match[3])
     if "\n\n" in core or core.startswith(("#", "- ", "> ", "```", "|")):
         return inner  # blocks inside an inline mark: the mark means nothing there
-    if (
-        core.startswith(mark)
-        and core.endswith(mark)
-        and len(core) > 2 * len(mark)
-        and mark not in core[len(mark) : -len(mark)]
-    ):
+    if _is_marked(core, mark):
         return f"{lead}{core}{trail}"  # the same mark twice
-    if not trail and after and _is_word(after) and not _is_word(core[-1]):
-        punctuation = _TRAILING_PUNCTUATION.search(core)
-        if punctuation is None or not core[: punctuation.start()]:
-            return _as_html(lead, core, trail, mark)
-        core, trail = core[: punctuation.start()], punctuation[0]
-        if not _is_word(core[-1]):
-            return _as_html(lead, core + trail, "", mark)
-    if not lead and before and _is_word(before) and not _is_word(core[0]):
-        return _as_html(lead, core, trail, mark)
-    return f"{lead}{mark}{core}{mark}{trail}"
-
-
-def _as_html(lead: str, core: str, trail: str, mark: str) -> str:
+    fits = bool(lead) or not before.isalnum() or core[0].isalnum()
+    if not trail and after.isalnum() and not core[-1].isalnum():
+        bare = _TRAILING_PUNCTUATION.sub("", core)
+        core, trail = (bare, core[len(bare) :]) if bare else (core, "")
+        fits = fits and core[-1].isalnum()
+    if fits:
+        return f"{lead}{mark}{core}{mark}{trail}"
     tag = "strong" if len(mark) == 2 else "em"
     return f"{lead}<{tag}>{core}</{tag}>{trail}"
+
+
+def _is_marked(core: str, mark: str) -> bool:
+    size = len(mark)
+    return len(core) > 2 * size and core.startswith(mark) and core.endswith(mark) and mark not in core[size:-size]
 
 
 def _outside(edge: str) -> str:
     if not edge:
         return ""
     return edge if "\n" in edge or "<br>" in edge or "\x01" in edge else " "
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum()
 
 
 def raised(inner: str, tag: str) -> str:

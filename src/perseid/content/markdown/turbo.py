@@ -271,10 +271,10 @@ _OPTIONS = Markdown(
         "b": _STRONG,
         "em": _ITALIC,
         "i": _ITALIC,
-        "sup": lambda element, inner: raised(inner, "sup"),
-        "sub": lambda element, inner: raised(inner, "sub"),
-        "x-raw": lambda element, inner: element.text,
-        "x-tex": lambda element, inner: _tex(element.text, display=element.attr("mode") == "display"),
+        "sup": lambda _element, inner: raised(inner, "sup"),
+        "sub": lambda _element, inner: raised(inner, "sub"),
+        "x-raw": lambda element, _inner: element.text,
+        "x-tex": lambda element, _inner: _tex(element.text, display=element.attr("mode") == "display"),
     },
 )
 

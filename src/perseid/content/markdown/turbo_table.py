@@ -160,28 +160,25 @@ def _tidy_breaks(cell: Any) -> None:
     seen = False
     for node in list(cell.children):
         kind = type(node)
-        if kind is Text:
-            data = node.data
-            if not data.strip():
-                if pending is not None or not seen:
-                    node.extract()
-                continue
-            if pending is not None and data[0].isspace():
-                node.data = data.lstrip()
-        elif kind is not Element:
-            continue
-        elif node.tag == "br":
+        if kind is Element and node.tag == "br":
             if not seen or pending is not None:
                 node.extract()
             else:
                 pending = node
-            continue
-        elif not node.text.strip() and node.tag != "img" and node.select_one("img") is None:
-            continue
-        seen = True
-        pending = None
+        elif kind is Text and not node.data.strip():
+            if pending is not None or not seen:
+                node.extract()
+        elif kind is Text or (kind is Element and _shows(node)):
+            if pending is not None and kind is Text:
+                node.data = node.data.lstrip()
+            seen = True
+            pending = None
     if pending is not None:
         pending.extract()
+
+
+def _shows(node: Any) -> bool:
+    return bool(node.text.strip()) or node.tag == "img" or node.select_one("img") is not None
 
 
 def _fill_spans(rows: list[list[Any]]) -> None:

@@ -80,34 +80,40 @@ class Writer:
         return self.tree.first(_IN_LINK_CSS if tag == "a" else _BLOCK_CSS, node) is not None
 
     def block(self, node: Node, tag: str, depth: int) -> list[str]:
+        """The blocks that one block-level node makes."""
         tree = self.tree
         if depth > _DEEPEST:
             text = " ".join(tree.text(node).split())
             return [text] if text else []
-        children = tree.children(node)
         if tag in _HEADINGS:
-            text = self.inline.run(children).replace(BREAK, " ").strip()
-            return [f"{_HEADINGS[tag]} {' '.join(text.split())}"] if text else []
-        if tag == "pre":
-            return self.code_block(node)
+            text = self.inline.run(tree.children(node)).replace(BREAK, " ")
+            return [f"{_HEADINGS[tag]} {' '.join(text.split())}"] if text.strip() else []
         if tag in _LISTS:
             return self.list_block(node, tag, depth)
-        if tag == "hr":
-            return ["---"]
-        if tag == "blockquote":
+        special = self._special(node, tag, depth)
+        return self.flow(tree.children(node), depth) if special is None else special
+
+    def _special(self, node: Node, tag: str, depth: int) -> list[str] | None:
+        """Blocks of elements that are more than a box round their content; None for boxes."""
+        children = self.tree.children(node)
+        out: list[str] | None = None
+        if tag == "pre":
+            out = self.code_block(node)
+        elif tag == "table":
+            out = self.tables.block(node, depth)
+        elif tag == "blockquote":
             inner = "\n\n".join(self.flow(children, depth))
-            return ["\n".join(f"> {line}" if line else ">" for line in inner.split("\n"))] if inner else []
-        if tag == "table":
-            return self.tables.block(node, depth)
-        if tag == "noscript" and self.inline.repeats_image(node):
-            return []
-        if tag == "a":
-            return self._linked(node, children, depth)
-        if tag == "math" or (tag in {"div", "span"} and self.inline.is_math(node, tag)):
+            out = ["\n".join(f"> {line}" if line else ">" for line in inner.split("\n"))] if inner else []
+        elif tag == "hr":
+            out = ["---"]
+        elif tag == "a":
+            out = self._linked(node, children, depth)
+        elif tag == "noscript" and self.inline.repeats_image(node):
+            out = []
+        elif tag == "math" or self.inline.is_math(node, tag):
             tex = self.inline.tex(node)
-            if tex is not None:
-                return [tex]
-        return self.flow(children, depth)
+            out = None if tex is None else [tex]
+        return out
 
     def _linked(self, node: Node, children: list[Node], depth: int) -> list[str]:
         """A link round headings: each heading becomes a link, all else keeps its text."""
