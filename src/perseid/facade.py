@@ -13,6 +13,7 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.crawls.mapping import MapLink, rank
+from perseid.crawls.start import web_url
 from perseid.model.crawl import CrawlStatus
 from perseid.model.document import Document
 from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions, SitemapMode
@@ -75,15 +76,18 @@ async def crawl(
                     await asyncio.wait({running}, timeout=_POLL_S)
                 running.result()
             finally:
-                stop.ask()
+                # What a temporary folder holds is lost anyway: don't wait for pages in flight.
+                (stop.ask if folder is not None else stop.now)()
                 await asyncio.wait({running})
+                if not running.cancelled():
+                    running.exception()
 
 
 async def _resumable(client: Client, url: str, options: CrawlOptions) -> str:
     """The unfinished crawl of the same URL and options, or a new one."""
-    wanted = msgspec.json.encode(options)
+    start, wanted = web_url(url), msgspec.json.encode(options)
     for known in await client.crawls(limit=1000):
-        if known.status is CrawlStatus.SCRAPING and known.options == wanted and known.url.rstrip("/") == url.rstrip("/"):
+        if known.status is CrawlStatus.SCRAPING and known.options == wanted and known.url == start:
             return known.uid
     return (await client.start_crawl(url, options)).uid
 

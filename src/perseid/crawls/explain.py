@@ -6,13 +6,15 @@ import msgspec
 
 from perseid.crawls.context import compile_context
 from perseid.crawls.start import web_url
+from perseid.dom import url as urls
+from perseid.errors import InvalidURL
 from perseid.model.crawl import Crawl
 from perseid.ports.inspect import Explanation, Inspect
 
 
 async def explain(inspect: Inspect, crawl: Crawl, url: str) -> Explanation:
     """Raises `InvalidURL` for what is no URL. Unknown URLs are judged by the crawl's rules as a dry run."""
-    target = web_url(url)
+    target = _target(url)
     context = compile_context(crawl, robots=None, blocked_hosts=())
     found = await inspect.explain(crawl.id, [context.key(target)], target)
     if found.state == "unknown":
@@ -25,3 +27,14 @@ async def explain(inspect: Inspect, crawl: Crawl, url: str) -> Explanation:
         return found
     message = f"{found.message} It would have been refused: {denial.message}"
     return msgspec.structs.replace(found, reason=denial.reason.value, message=message)
+
+
+def _target(text: str) -> str:
+    """As for a start URL; links of other protocols stand in the ledger as well."""
+    try:
+        return web_url(text)
+    except InvalidURL:
+        other = urls.serialize(text.strip())
+        if other is None:
+            raise
+        return other

@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from perseid.crawls.context import Note
+from perseid.links.lint import lint
 from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
+from perseid.model.options import CrawlOptions
 from perseid.model.verdict import DenialReason
 from perseid.ports.inspect import Inspect
 
@@ -42,6 +44,8 @@ async def summarize(inspect: Inspect, uid: str, *, now_us: int) -> Summary:
     skipped = await inspect.denied_counts(crawl.id)
     named, crawled = await inspect.sitemap_coverage(crawl.id) if crawl.counts.sitemap_urls else (0, 0)
     note = msgspec.json.decode(crawl.note, type=Note) if crawl.note else Note()
+    rules = msgspec.json.decode(crawl.options, type=CrawlOptions).scope
+    advice = lint(rules, note.start or crawl.url) if crawl.kind is CrawlKind.CRAWL else []
     return Summary(
         pages=crawl.counts.done,
         failures=failures,
@@ -50,7 +54,7 @@ async def summarize(inspect: Inspect, uid: str, *, now_us: int) -> Summary:
         sitemap_urls=named,
         sitemap_crawled=crawled,
         duration_s=((crawl.ended_at or now_us) - crawl.created_at) / 1_000_000,
-        warnings=warnings_of(crawl, note, failures, skipped),
+        warnings=advice + warnings_of(crawl, note, failures, skipped),
     )
 
 
