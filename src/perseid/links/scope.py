@@ -103,14 +103,16 @@ class Scope:
     def judge(self, hrefs: Iterable[str], *, base: str, page_url: str, page_depth: int) -> Judged:
         """Resolve `hrefs` against `base`, judge them as links of `page_url`, and drop repeats.
 
-        Of links with one key the first counts, and an accepted one before any refused. Links on a page of
-        another site lead back into this one only.
+        Of links with one key the first counts, and an accepted one before any refused; where similar URLs are
+        folded, other spellings of an accepted one stand at the end, to be tried if the first is gone. Links
+        on a page of another site lead back into this one only.
         """
         resolver = urls.Base(base)
         found_at = resolver.href if base == page_url else urls.serialize(page_url)
         page = (found_at or page_url).partition("#")[0]
         outside = not self._ruling.is_own(page) and page.startswith(WEB)
         accepted: dict[int, Candidate] = {}
+        spellings: dict[str, Candidate] = {}
         refused: dict[int, Denied] = {}
         of_site, of_folder = self._memory(resolver.href)
         for raw in hrefs:
@@ -124,8 +126,11 @@ class Scope:
                 refused.setdefault(denied.key, denied)
             elif denied is not None:
                 refused.setdefault(key, denied)
-            elif candidate is None or key in accepted:
+            elif candidate is None:
                 continue
+            elif key in accepted:
+                if self.rules.deduplicate_similar and candidate.url != accepted[key].url:
+                    spellings[candidate.url] = candidate
             elif outside and external:
                 denial = Denial(DenialReason.EXTERNAL_LINK, rule=f"{self.site} and one hop", value=candidate.host)
                 refused.setdefault(key, Denied(href, key, denial))
@@ -133,7 +138,8 @@ class Scope:
                 accepted[key] = candidate
         deepest = self.rules.max_discovery_depth
         cut = deepest is not None and page_depth + 1 > deepest
-        return Judged(list(accepted.values()), [d for k, d in refused.items() if k not in accepted], cut)
+        found = [*accepted.values(), *spellings.values()]
+        return Judged(found, [d for k, d in refused.items() if k not in accepted], cut)
 
     def _link(self, raw: str, href: str | None) -> _Link:
         if href is None:

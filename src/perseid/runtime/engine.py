@@ -78,7 +78,12 @@ class Engine:
     @classmethod
     async def open(cls, folder: Path, settings: Settings, *, allow_named_host: bool = True) -> Engine:
         """Raises `StoreUnavailable`, `StoreCorrupt`, `ConfigError`."""
-        store = await SqliteStore.open(folder / DATABASE, defaults=host_defaults(settings))
+        store = await SqliteStore.open(
+            folder / DATABASE,
+            defaults=host_defaults(settings),
+            busy_timeout_s=settings.store.busy_timeout_s,
+            wal_limit_bytes=settings.store.wal_limit_bytes,
+        )
         return cls(folder, settings, store, allow_named_host=allow_named_host)
 
     def _executor(self, *, allow_named_host: bool) -> Executor:

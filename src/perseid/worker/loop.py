@@ -22,6 +22,7 @@ from perseid.ports.telemetry import Telemetry
 from perseid.worker.stop import Stop
 
 _MAX_PAUSE_S = 30.0
+_BUG_PAUSE_US = 5_000_000
 
 
 class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +226,11 @@ class WorkerLoop:
             self._running[lease.job] = (lease, task)
 
     async def _run_one(self, lease: Lease) -> None:
-        finished = await self._executor.run(lease)
+        try:
+            finished = await self._executor.run(lease)
+        except Exception as error:  # noqa: BLE001 - the executor lets nothing through; if it does, the job must not vanish
+            self._telemetry.internal_error(lease, error)
+            finished = Finished(lease=lease, end=Again(delay_us=_BUG_PAUSE_US, attempted=True, message=repr(error)))
         held = self._running.pop(lease.job, None)
         if held is None or held[0].lock != lease.lock:
             return

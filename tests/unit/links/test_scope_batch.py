@@ -90,10 +90,15 @@ def test_a_section_link_does_not_hide_the_page_itself() -> None:
     assert [denied.denial.reason for denied in judged.denied] == [DenialReason.SECTION_LINK]
 
 
-def test_similar_spellings_are_one_link_where_asked_for() -> None:
+def test_similar_spellings_have_one_key_where_asked_for() -> None:
     hrefs = ["/p", "/p/", "http://www.e.example/p/index.html"]
-    assert len(accepted(scope(), hrefs)) == 3
-    assert accepted(scope(deduplicate_similar=True), hrefs) == ["https://e.example/p"]
+    assert len({link.key for link in judge(scope(), hrefs).accepted}) == 3
+    assert len({link.key for link in judge(scope(deduplicate_similar=True), hrefs).accepted}) == 1
+
+
+def test_other_spellings_stand_at_the_end_in_case_the_first_is_gone() -> None:
+    found = accepted(scope(deduplicate_similar=True), ["/p", "/p/", "/q", "/p"])
+    assert found == ["https://e.example/p", "https://e.example/q", "https://e.example/p/"]
 
 
 def test_the_url_reported_is_the_one_found_never_the_key() -> None:

@@ -45,7 +45,7 @@ def file_system(path: Path) -> str:
     return kind
 
 
-def connect(path: Path, *, cache_kib: int) -> Connection:
+def connect(path: Path, *, cache_kib: int, busy_timeout_s: float) -> Connection:
     """Open with the pragmas this schema relies on. Raises `StoreUnavailable` or `StoreCorrupt`."""
     if sqlite_version() < SAFE_SQLITE:
         raise StoreError(
@@ -60,7 +60,7 @@ def connect(path: Path, *, cache_kib: int) -> Connection:
         )
     with _errors(path):
         connection = apsw.Connection(str(path), statementcachesize=300)
-        connection.set_busy_timeout(30_000)
+        connection.set_busy_timeout(int(busy_timeout_s * 1_000))
         for pragma in (
             "journal_mode=WAL",
             "synchronous=NORMAL",

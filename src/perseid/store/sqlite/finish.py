@@ -53,6 +53,9 @@ def _finish(
     crawl.dirty = True
     if item.note is not None:
         crawl.note = item.note
+    if item.lease.kind is JobKind.KICKOFF:
+        # The crawl's own delay lies between its start page and the next one too.
+        tx.execute("UPDATE queue SET next_at = ? + gap WHERE crawl = ? AND gap > 0", (tx.now, crawl.id))
     if isinstance(item.end, Again):
         _again(tx, crawl, job, item.end)
         return True

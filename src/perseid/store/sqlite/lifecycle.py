@@ -126,6 +126,8 @@ def _past_deadline(tx: Tx, chunk: int) -> int:
     for (crawl_id,) in tx.all("SELECT id FROM crawl WHERE status = 0 AND deadline_at <= ? LIMIT 20", (tx.now,)):
         crawl = tx.crawl(crawl_id)
         assert crawl is not None
+        # Pages in flight may still bring links home: those are never claimed, and fail in the next round.
+        tx.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl_id,))
         waiting = tx.all(
             "DELETE FROM retry WHERE (run_at, job) IN (SELECT run_at, job FROM retry WHERE crawl = ? LIMIT ?) RETURNING job",
             (crawl_id, chunk),

@@ -25,6 +25,7 @@ from perseid.ports.inspect import (
     Progress,
 )
 from perseid.store.sqlite.connection import Connection, Row, reading
+from perseid.store.sqlite.tx import clean
 
 T = TypeVar("T")
 _REFERRERS = 50
@@ -257,15 +258,17 @@ def _referrers(connection: Connection, parent: int | None) -> tuple[str, ...]:
 
 
 def _explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -> Explanation:
-    found = connection.execute("SELECT uid, refused_beyond FROM crawl WHERE id = ?", (crawl,)).fetchone()
+    found = connection.execute("SELECT uid, refused_beyond, kind FROM crawl WHERE id = ?", (crawl,)).fetchone()
     if found is None:
         raise NotFound(f"no crawl number {crawl}")
-    uid, beyond = found
+    uid, beyond, kind = found
     wanted = orjson.dumps(keys).decode()
+    # In a batch a key is the job's own number: the URL itself tells them apart, the latest of its jobs counts.
+    same = "u.url = ?3" if kind == CrawlKind.BATCH else "u.key IN (SELECT value FROM json_each(?2)) AND ?3 <> ''"
     row = connection.execute(
-        "SELECT u.id, u.alias_of, u.parent, u.url FROM url u WHERE u.crawl = ? AND u.key IN (SELECT value FROM json_each(?))"
-        " LIMIT 1",
-        (crawl, wanted),
+        f"SELECT u.id, u.alias_of, u.parent, u.url FROM url u WHERE u.crawl = ?1 AND ?2 <> '' AND {same}"  # noqa: S608
+        " ORDER BY u.id DESC LIMIT 1",
+        (crawl, wanted, clean(url)),
     ).fetchone()
     if row is not None:
         return _explain_job(connection, uid, url, row)

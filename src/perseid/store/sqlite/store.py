@@ -37,7 +37,6 @@ from perseid.store.sqlite.reader import SqliteReader
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
 T = TypeVar("T")
-_TRUNCATE_WAL_BYTES = 64 * 1024 * 1024
 _ALL_KINDS = tuple(JobKind)
 
 
@@ -60,6 +59,7 @@ class SqliteStore(SqliteReader):
         self._writer = writer
         self._defaults = defaults
         self._clock = clock
+        self._wal_limit_bytes = 64 * 1024 * 1024
         self._seen = SeenKeys()
         self._refused = SeenKeys()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="perseid-store")
@@ -72,19 +72,23 @@ class SqliteStore(SqliteReader):
         defaults: HostDefaults | None = None,
         clock: Callable[[], int] = _wall_clock_us,
         cache_kib: int = 16_384,
+        busy_timeout_s: float = 30.0,
+        wal_limit_bytes: int = 64 * 1024 * 1024,
     ) -> SqliteStore:
         """Open or create. `clock` gives µs since the epoch. Raises `StoreUnavailable`, `StoreCorrupt`."""
 
         def opening() -> tuple[Connection, Connection]:
             path.parent.mkdir(parents=True, exist_ok=True)
-            writer = connect(path, cache_kib=cache_kib)
+            writer = connect(path, cache_kib=cache_kib, busy_timeout_s=busy_timeout_s)
             migrate(writer, path)
-            reader = connect(path, cache_kib=2_048)
+            reader = connect(path, cache_kib=2_048, busy_timeout_s=busy_timeout_s)
             reader.execute("PRAGMA query_only=ON")
             return writer, reader
 
         writer, reader = await asyncio.to_thread(opening)
-        return cls(path, writer, reader, defaults or HostDefaults(), clock)
+        store = cls(path, writer, reader, defaults or HostDefaults(), clock)
+        store._wal_limit_bytes = wal_limit_bytes
+        return store
 
     async def close(self) -> None:
         await self._run(self._writer.close)
@@ -243,7 +247,7 @@ class SqliteStore(SqliteReader):
 
         def run() -> None:
             wal = self.path.with_name(self.path.name + "-wal")
-            large = wal.exists() and wal.stat().st_size > _TRUNCATE_WAL_BYTES
+            large = wal.exists() and wal.stat().st_size > self._wal_limit_bytes
             mode = "TRUNCATE" if large else "PASSIVE"
             try:
                 self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
