@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Coroutine
 from typing import Any, ClassVar, TypeVar
 from unittest import TestCase
@@ -12,12 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from perseid.model.crawl import CrawlStatus
-from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
 from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewUrl
 from perseid.testing.conformance.store.backend import SECOND, HandClock, NewBackend
-from perseid.testing.conformance.store.desk import Desk, denied, document, kickoff, sitemap
-from perseid.testing.conformance.store.moves import OUTCOMES, SOME_URLS, UNIVERSE, Outcome, bring_home
+from perseid.testing.conformance.store.desk import Desk, denied, document
+from perseid.testing.conformance.store.moves import (
+    OUTCOMES,
+    PLANS,
+    SOME_URLS,
+    UNIVERSE,
+    Outcome,
+    Plan,
+    any_outcome,
+    bring_home,
+)
 from perseid.testing.conformance.store.oracle import VISIBLE, CrawlModel, Oracle
 
 T = TypeVar("T")
@@ -45,8 +54,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.sound = True
         return result
 
-    @initialize()
-    def open(self) -> None:
+    @initialize(plans=st.lists(PLANS, min_size=1, max_size=3))
+    def open(self, plans: list[Plan]) -> None:
         async def opened() -> list[Desk]:
             backend, clock = type(self).new_backend(), HandClock()
             return [await Desk.open(backend, clock, DEFAULTS) for _ in range(2)]
@@ -55,6 +64,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.clock = self.desks[0].clock
         self.desks[1].uids = self.desks[0].uids
         self.oracle.workers = [desk.worker for desk in self.desks]
+        for plan in plans:
+            self.start(side=0, plan=plan)
 
     def teardown(self) -> None:
         if not hasattr(self, "desks"):
@@ -72,48 +83,26 @@ class StoreMachine(RuleBasedStateMachine):
     # Starting and ending crawls
 
     @precondition(lambda self: len(self.oracle.crawls) < 5)
-    @rule(
-        side=sides,
-        first=st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=4, unique=True),
-        begin=st.sampled_from(["pages", "kickoff", "sitemap"]),
-        bounds=st.one_of(
-            st.none(), st.tuples(st.just("limit"), st.integers(1, 8)), st.tuples(st.just("depth"), st.integers(0, 3))
-        ),
-        concurrency=st.none() | st.integers(1, 3),
-        delay=st.sampled_from([0, 0, 0, SECOND]),
-        team=st.integers(1, 2),
-    )
-    def start(
-        self,
-        *,
-        side: int,
-        first: list[NewUrl],
-        begin: str,
-        bounds: tuple[str, int] | None,
-        concurrency: int | None,
-        delay: int,
-        team: int,
-    ) -> None:
-        kind, most = bounds or ("none", 0)
-        jobs = {"pages": first, "kickoff": [kickoff()], "sitemap": [*first, sitemap("https://h0.example/map")]}[begin]
-        model = CrawlModel(
-            CrawlId(0),
-            team,
-            most if kind == "limit" else None,
-            most if kind == "depth" else None,
-            concurrency,
-            delay,
-            tuple(url.key for url in jobs),
-        )
+    @rule(side=sides, plan=PLANS)
+    def start(self, side: int, plan: Plan) -> None:
+        jobs = plan.jobs()
         started = self.desks[side].start_with(
             jobs,
-            team=team,
-            limit=model.limit,
-            max_discovery_depth=model.most,
-            max_concurrency=concurrency,
-            delay_us=delay,
+            team=plan.team,
+            limit=plan.limit,
+            max_discovery_depth=plan.most,
+            max_concurrency=plan.concurrency,
+            delay_us=plan.delay_us,
         )
-        model.id = self.run(started)
+        model = CrawlModel(
+            self.run(started),
+            plan.team,
+            plan.limit,
+            plan.most,
+            plan.concurrency,
+            plan.delay_us,
+            tuple(url.key for url in jobs),
+        )
         model.offer(jobs)
         model.settle()
         self.oracle.crawls[model.id] = model
@@ -209,6 +198,24 @@ class StoreMachine(RuleBasedStateMachine):
         note = HostNote(host=lease.host, answered=True, request_age_us=0)
         end = Done(document=document(to.url))
         self._step(side, [Finished(lease=lease, end=end, final_key=to.key, final_url=to.url, hosts=[note])])
+
+    @precondition(lambda self: self.oracle.waiting or self.oracle.held)
+    @rule(seed=st.integers(0, 2**32), moves=st.integers(1, 40))
+    def a_busy_while(self, seed: int, moves: int) -> None:
+        """Many claims and finishes in a row, which single rules seldom come to."""
+        chance = random.Random(seed)
+        for _ in range(moves):
+            side, pick = chance.randrange(2), chance.randrange(1_000)
+            move = chance.randrange(10)
+            if move < 4:
+                self.claim(side=side, want=chance.randint(1, 5), pick=pick)
+            elif move < 8 and self.oracle.held:
+                self.finish(side=side, pick=pick, ends=[any_outcome(chance) for _ in range(chance.randint(1, 3))])
+            elif move < 9 and self.oracle.held:
+                self.finish_redirected(side=side, pick=pick, to=chance.choice(UNIVERSE))
+            else:
+                self.time_passes(us=chance.choice((SECOND // 2, 3 * SECOND)))
+            self.agrees()
 
     @precondition(lambda self: self.over)
     @rule(side=sides, pick=picks, urls=SOME_URLS)

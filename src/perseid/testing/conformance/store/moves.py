@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.store import Again, Done, End, Failed, Finished, HostNote, Lease, NewUrl, Refused
 from perseid.testing.conformance.store.backend import SECOND
-from perseid.testing.conformance.store.desk import denied, document, page
+from perseid.testing.conformance.store.desk import denied, document, kickoff, page, sitemap
 from perseid.testing.conformance.store.oracle import CrawlModel
 
 UNIVERSE = [page(f"https://h{n % 4}.example/{n}") for n in range(20)]
@@ -19,6 +20,48 @@ HOSTS = sorted({url.host for url in UNIVERSE})
 GAP = 2 * SECOND
 """Of the first host, once a page has learnt it."""
 SOME_URLS = st.lists(st.sampled_from(UNIVERSE), max_size=6)
+
+
+class Plan(NamedTuple):
+    """A crawl to start. It has a limit or a maximum depth: both at once leave several lawful ends."""
+
+    first: Sequence[NewUrl]
+    begin: str
+    bounds: tuple[str, int]
+    concurrency: int | None
+    delay_us: int
+    team: int
+
+    @property
+    def limit(self) -> int | None:
+        return self.bounds[1] if self.bounds[0] == "limit" else None
+
+    @property
+    def most(self) -> int | None:
+        return self.bounds[1] if self.bounds[0] == "depth" else None
+
+    def jobs(self) -> list[NewUrl]:
+        match self.begin:
+            case "kickoff":
+                return [kickoff()]
+            case "sitemap":
+                return [*self.first, sitemap("https://h0.example/map")]
+        return list(self.first)
+
+
+PLANS = st.builds(
+    Plan,
+    st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=4, unique=True),
+    st.sampled_from(["pages", "kickoff", "sitemap"]),
+    st.one_of(
+        st.just(("none", 0)),
+        st.tuples(st.just("limit"), st.integers(1, 12)),
+        st.tuples(st.just("depth"), st.integers(0, 4)),
+    ),
+    st.none() | st.integers(1, 3),
+    st.sampled_from([0, 0, 0, SECOND]),
+    st.integers(1, 2),
+)
 
 
 class Outcome(NamedTuple):
@@ -30,13 +73,20 @@ class Outcome(NamedTuple):
     flag: bool = False
 
 
+KINDS = ("done", "done", "done", "done", "failed", "refused", "again", "later", "moved", "throttled")
 OUTCOMES = st.builds(
     Outcome,
-    st.sampled_from(["done", "done", "done", "failed", "refused", "again", "later", "moved", "throttled"]),
+    st.sampled_from(KINDS),
     SOME_URLS,
     st.lists(st.sampled_from(UNIVERSE), max_size=2),
     st.booleans(),
 )
+
+
+def any_outcome(chance: random.Random) -> Outcome:
+    """One of `OUTCOMES`, for long runs that are drawn by their seed alone."""
+    urls, refused = chance.sample(UNIVERSE, chance.randint(0, 6)), chance.sample(UNIVERSE, chance.randint(0, 2))
+    return Outcome(chance.choice(KINDS), urls, refused, chance.random() < 0.5)
 
 
 def bring_home(lease: Lease, crawl: CrawlModel, outcome: Outcome) -> Finished:
