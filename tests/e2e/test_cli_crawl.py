@@ -270,3 +270,16 @@ def test_cancelled_from_another_terminal(site: Site, cli: Cli) -> None:
     out, _err = first.communicate(timeout=60)
     assert json.loads(out)["status"] == "cancelled"
     assert first.returncode == 1
+
+
+def test_fresh_gives_the_unfinished_crawl_up(site: Site, cli: Cli) -> None:
+    slow(site)
+    process = cli.start("crawl", site.url(), "--out", "o")
+    site.wait(n=20, timeout_s=60)
+    process.kill()
+    process.communicate(timeout=30)
+    site.links({"/": ["/new"], "/new": []})
+    code, _out, err = cli("crawl", site.url(), "--out", "o", "--fresh")
+    assert code == 0, err
+    check_whole(site, cli.folder / "o", {"/", "/new"})
+    assert [json.loads(line)["status"] for line in cli("list", "--json", "--out", "o")[1].splitlines()] == ["completed"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from perseid.cli.exits import of
+from perseid.cli.exits import Exit, of
 from perseid.cli.output import flush, say
 from perseid.errors import PerseidError
 
@@ -64,9 +64,11 @@ def run(ctx: typer.Context, work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def told(ctx: typer.Context) -> Iterator[None]:
-    """A `PerseidError` ends the command with one line on stderr and its exit code."""
+    """A `PerseidError` ends the command with one line on stderr and its exit code; so does Ctrl-C, silently."""
     try:
         yield
+    except KeyboardInterrupt:
+        raise SystemExit(Exit.INTERRUPTED) from None
     except PerseidError as error:
         raise SystemExit(tell(error, debug=globals_of(ctx).debug)) from None
 

@@ -11,7 +11,7 @@ from perseid.cli.output import emit, say
 from perseid.cli.places import sole_writer
 from perseid.cli.plan import Resume, Wanted, decide
 from perseid.cli.session import Outcome, Session, work
-from perseid.cli.summary import as_json, as_text
+from perseid.cli.summary import as_json, as_text, resume_command
 from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
 from perseid.sink.place import Place, Record, discard_next, load_record, prepare, save_record
@@ -58,8 +58,7 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
             step = decide(record, await status_of(client, record), wanted, fresh=fresh)
             if isinstance(step, Resume):
                 return await conduct(how, client, place, step.record)
-            if step.ends is not None:
-                await client.cancel(step.ends)
+            await _give_up_unfinished(client)
             discard_next(place)
             crawl = await start(client)
             begun = Record(
@@ -104,9 +103,18 @@ async def _tell(how: Launch, client: Client, outcome: Outcome) -> None:
         emit(msgspec.json.encode(as_json(outcome.crawl, summary, how.out)))
         for warning in summary.warnings:
             say(f"warning: {warning}")
+        if outcome.crawl.status is CrawlStatus.SCRAPING:
+            say(f"resume with the same command, or: {resume_command(outcome.crawl.uid, how.out)}")
         return
     for line in as_text(outcome.crawl, summary, how.out):
         say(line)
+
+
+async def _give_up_unfinished(client: Client) -> None:
+    """A store of OUT has one crawl at work; others were given up for it, or killed before they were noted."""
+    for crawl in await client.crawls(limit=1000):
+        if crawl.status is CrawlStatus.SCRAPING:
+            await client.cancel(crawl.uid)
 
 
 async def forget_older(client: Client, crawl: Crawl) -> None:

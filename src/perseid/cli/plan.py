@@ -8,10 +8,10 @@ import msgspec
 
 from perseid.cli.options import differences
 from perseid.errors import ConfigError
-from perseid.model.crawl import CrawlStatus
 from perseid.model.options import CrawlOptions, ScrapeOptions
 
 if TYPE_CHECKING:
+    from perseid.model.crawl import CrawlStatus
     from perseid.sink.place import Record
 
 
@@ -33,10 +33,9 @@ class Wanted(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Begin anew. `staged`: beside the result that stands in OUT. `ends`: the unfinished crawl given up for it."""
+    """Begin anew. `staged`: beside the result that stands in OUT."""
 
     staged: bool
-    ends: str | None = None
 
 
 class Resume(NamedTuple):
@@ -52,12 +51,11 @@ def decide(record: Record | None, status: CrawlStatus | None, wanted: Wanted, *,
     """
     if record is None:
         return Start(staged=False)
-    running = status is CrawlStatus.SCRAPING
     if not fresh:
         _same(record, wanted)
         if not record.done and status is not None:
             return Resume(record)
-    return Start(staged=True, ends=record.uid if running else None)
+    return Start(staged=True)
 
 
 def _same(record: Record, wanted: Wanted) -> None:

@@ -41,8 +41,8 @@ def test_crawl_the_store_lost_is_begun_anew() -> None:
     assert decide(record(), None, WANTED, fresh=False) == Start(staged=True)
 
 
-def test_fresh_ends_the_unfinished_crawl() -> None:
-    assert decide(record(), CrawlStatus.SCRAPING, WANTED, fresh=True) == Start(staged=True, ends="a")
+def test_fresh_begins_anew_beside_an_unfinished_crawl() -> None:
+    assert decide(record(), CrawlStatus.SCRAPING, WANTED, fresh=True) == Start(staged=True)
 
 
 @pytest.mark.parametrize("done", [False, True])
