@@ -12,7 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine makes no property false.
-settings.register_profile("perseid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("perseid", **_PATIENT)
+settings.register_profile("short", max_examples=20, **_PATIENT)
+settings.register_profile("long", max_examples=2_000, stateful_step_count=100, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "perseid"))
 
 
