@@ -87,3 +87,14 @@ async def test_every_crawl_gets_its_turn(desk: Desk) -> None:
     turns = Counter([lease.crawl for _ in range(8) for lease in await desk.claim(5)])
     assert set(turns) == set(crawls)
     assert max(turns.values()) <= 4
+
+
+async def test_a_crawl_that_idled_saves_up_no_turns(desk: Desk) -> None:
+    await desk.start_with([page(f"p{n}") for n in range(500)])
+    idle = await desk.start()
+    waiting = await desk.one(crawl=idle)
+    for _ in range(30):
+        await desk.step([ended(lease) for lease in await desk.claim(10)])
+    await desk.finish(waiting, *(f"late{n}" for n in range(200)))
+    turns = Counter([(await desk.one()).crawl == idle for _ in range(40)])
+    assert 10 <= turns[True] <= 30

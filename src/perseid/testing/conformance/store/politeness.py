@@ -87,8 +87,10 @@ async def test_a_gap_learnt_late_waits_for_those_that_run(desk: Desk) -> None:
     await desk.start(*"abcdef")
     held = await desk.claim(4)
     note = HostNote(host=held[0].host, gap_us=SECOND, answered=True, request_age_us=0)
-    for lease in held:
+    for number, lease in enumerate(held):
         desk.clock.advance(5 * SECOND)
+        if number:
+            assert await desk.claim(5) == [], "others still run"
         claimed = (await desk.step([ended(lease, hosts=[note])], 5)).leases
         assert claimed == []
     desk.clock.advance(SECOND)
