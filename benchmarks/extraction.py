@@ -17,6 +17,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perseid.content import pipeline
+from perseid.model.options import ScrapeOptions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -39,9 +42,6 @@ def load_scorer(shared: Path) -> ModuleType:
 
 
 def ours(html: bytes, url: str) -> str:
-    from perseid.content import pipeline
-    from perseid.model.options import ScrapeOptions
-
     page = pipeline.Page(
         url=url,
         source_url=url,
@@ -56,7 +56,7 @@ def ours(html: bytes, url: str) -> str:
 
 
 def trafilaturas(html: bytes, url: str) -> str:
-    import trafilatura
+    import trafilatura  # noqa: PLC0415  # only where it is compared
 
     return (
         trafilatura.extract(

@@ -8,6 +8,7 @@ import msgspec
 
 from perseid.content import features, forest, pagetype, prune
 from perseid.content.generators import marked_content
+from perseid.content.overrule import overrule
 from perseid.content.survey import Survey
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ _NEVER = (
 )
 
 
-_BIAS = {pagetype.ARTICLE: 1.1}
+_BIAS = {
+    pagetype.ARTICLE: 1.25,
+    pagetype.DOCUMENTATION: 1.2,
+    pagetype.FORUM: 0.85,
+    pagetype.LISTING: 0.75,
+    pagetype.PRODUCT: 0.8,
+    pagetype.SERVICE: 0.85,
+}
 """Factor on the cut-off by page type: above 1 drops more."""
 
 
@@ -48,8 +56,8 @@ def main_content(tree: Tree, *, url: str) -> Main:
     if not survey.units:
         return Main(node=tree.body, page_type=pagetype.SERVICE, confidence=0.0, fallback=True)
     kind = pagetype.page_type(page, survey)
-    odds = forest.log_odds(features.columns(survey, page))
-    kept = prune.choose(survey, odds, bias=_BIAS.get(kind, 1.0))
+    odds = overrule(survey, forest.log_odds(features.columns(survey, page)), kind)
+    kept = prune.choose(survey, odds, bias=_BIAS[kind])
     node = prune.cut(tree, survey, kept.labels)
     if node is None:
         return Main(node=tree.body, page_type=kind, confidence=0.0, fallback=True)

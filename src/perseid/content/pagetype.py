@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from perseid.content.survey import Survey
     from perseid.dom.tree import Tree
 
-_PRICE = re.compile(r"[$€£¥]\s?\d|\d\s?(?:€|£|USD|EUR|kr\b)")
+_PRICE = re.compile(r"[$€£¥]\s?\d")
+_PRICE_AFTER = re.compile(r"\d\s?[€£]")
 _DATE = re.compile(r"/(?:19|20)\d\d[/-]?\d{1,2}|\d{6,}")
 _TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
 _ARTICLE = re.compile(r"(?:News)?Article|BlogPosting|Report")
@@ -130,10 +131,20 @@ def facts(tree: Tree, url: str) -> PageFacts:
         codes=min(counts["pre"], 30),
         articles=min(counts["article"], 30),
         forms=min(counts["form"], 10),
-        prices=min(len(_PRICE.findall(tree.text(body)[:100_000])), 50),
+        prices=_prices(tree.text(body)[:100_000]),
         mains=min(counts["main"], 2),
         title=title,
     )
+
+
+def _prices(text: str) -> int:
+    """Amounts of money in `text`, up to 50."""
+    if not any(sign in text for sign in "$€£¥"):
+        return 0
+    found = len(_PRICE.findall(text))
+    if "€" in text or "£" in text:
+        found += len(_PRICE_AFTER.findall(text))
+    return min(found, 50)
 
 
 def page_type(page: PageFacts, survey: Survey) -> str:

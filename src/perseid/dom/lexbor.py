@@ -141,7 +141,7 @@ class LexborTree(Tree):
                 flat.tags.append(tag)
                 up = item.parent
                 flat.parents.append(index.get(up.mem_id, -1) if up is not None else -1)
-                flat.marks.append("" if tag in UNMARKED else _mark(item))
+                flat.marks.append(_mark(item) if tag not in UNMARKED or "role" in item.attributes else "")
             elif item.is_text_node:
                 if run := (item.text_content or "").strip():
                     flat.run_at.append(index[item.parent.mem_id])
@@ -157,8 +157,9 @@ def _mark(node: LexborNode) -> str:
     attrs = node.attributes
     if not attrs:
         return ""
-    mark = f"{attrs.get('class') or ''} {attrs.get('id') or ''} {attrs.get('role') or ''}"
-    return mark.lower() if len(mark) > 2 else ""
+    mark = " ".join(value for name in ("class", "id") if (value := attrs.get(name)))
+    role = attrs.get("role")
+    return f"{mark} {role}".lower() if role else mark.lower()
 
 
 def _bounded(html: str) -> str:

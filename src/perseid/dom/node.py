@@ -37,7 +37,7 @@ class Flat:
         self.parents: list[int] = []
         self.ends: list[int] = []
         self.marks: list[str] = []
-        """`class id role`, lower-cased, for block-level elements; empty for inline ones."""
+        """`class id role`, lower-cased, of block-level elements; inline ones have their role at most."""
         self.run_at: list[int] = []
         """For each run of text that is not blank, in document order, the element it stands in directly."""
         self.run_text: list[str] = []
@@ -56,7 +56,7 @@ class Flat:
 _INLINE = (
     "a abbr b bdi bdo br cite code del dfn em font i img ins kbd mark meta link script style path g svg "
     "q s samp small source strong sub sup time tt u var wbr option head title html td tr tbody thead col "
-    "rect circle use"
+    "rect circle use span label picture"
 )
 UNMARKED = frozenset(_INLINE.split())
 """Elements whose class, id and role say nothing about page layout and are not read by `flatten`."""

@@ -113,34 +113,32 @@ class TurboTree(Tree):
 
     def flatten(self, node: Node | None = None) -> Flat:
         start = self.body if node is None else node
-        flat = Flat()
-        nodes, tags, parents, marks = flat.nodes, flat.tags, flat.parents, flat.marks
-        run_at, run_text = flat.run_at, flat.run_text
-        index: dict[Node, int] = {}
+        items = [start, *start.descendants]
+        nodes = [item for item in items if type(item) is Element]
+        tags = [item.tag for item in nodes]
+        index: dict[Node, int] = dict(zip(nodes, range(len(nodes)), strict=True))
         where = index.get
-        for item in _with_self(start):
-            kind = type(item)
-            if kind is Element:
-                tag = item.tag
-                index[item] = len(nodes)
-                nodes.append(item)
-                tags.append(tag)
-                parents.append(where(item.parent, -1))
-                if tag in UNMARKED:
-                    marks.append("")
-                else:
-                    attr = item.attr
-                    mark = f"{attr('class') or ''} {attr('id') or ''} {attr('role') or ''}"
-                    marks.append(mark.lower() if len(mark) > 2 else "")
-            elif kind is Text:
+        flat = Flat()
+        flat.nodes, flat.tags = nodes, tags
+        flat.parents = [where(item.parent, -1) for item in nodes]
+        flat.parents[0] = -1
+        flat.marks = [
+            "" if tag in UNMARKED else _mark(item.attr("class"), item.attr("id"))
+            for tag, item in zip(tags, nodes, strict=True)
+        ]
+        for item in start.select("[role]"):
+            flat.marks[index[item]] += f" {item.attr('role').lower()}"
+        for item in items:
+            if type(item) is Text:
                 run = item.data.strip()
                 if run:
-                    run_at.append(index[item.parent])
-                    run_text.append(run)
+                    flat.run_at.append(index[item.parent])
+                    flat.run_text.append(run)
         flat.close()
         return flat
 
 
-def _with_self(node: Node) -> Iterator[Node]:
-    yield node
-    yield from node.descendants
+def _mark(classes: str | None, name: str | None) -> str:
+    if classes:
+        return f"{classes} {name}".lower() if name else classes.lower()
+    return name.lower() if name else ""

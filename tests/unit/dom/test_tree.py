@@ -141,7 +141,7 @@ def test_flat_lists_describe_the_subtree(page: Tree) -> None:
     assert flat.ends == [8, 7, 4, 4, 7, 6, 7, 8]
     assert flat.run_at == [2, 3, 2, 5, 6, 7]
     assert flat.run_text == ["one", "two", "three", "a", "b", "q"]
-    assert flat.marks[:2] == ["wide  page  ", " main main"]
+    assert flat.marks[:2] == ["wide  page", "main main"]
     assert flat.nodes[2] == page.first("p")
 
 

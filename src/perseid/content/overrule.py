@@ -1,0 +1,57 @@
+"""What single blocks can't tell: repeats of the same text, and comments below a complete article."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perseid.content import pagetype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perseid.content.survey import Survey
+
+_REPEATED = 40
+"""Characters from which a text that stands on the page twice is worth a look."""
+_COMPLETE = 400
+"""Characters of likely prose outside the comments that make a page an article with comments."""
+
+
+def overrule(survey: Survey, odds: Sequence[float], kind: str) -> list[float]:
+    """The odds of each block in the light of the whole page."""
+    out = list(odds)
+    if kind != pagetype.DOCUMENTATION:
+        # Reference pages repeat themselves on purpose: a summary above, the details below.
+        _drop_repeats(survey, out)
+    if kind == pagetype.ARTICLE:
+        _doubt_comments(survey, out)
+    return out
+
+
+def _drop_repeats(survey: Survey, odds: list[float]) -> None:
+    """Of equal texts the likeliest stays, the first of them where they are about as likely."""
+    best: dict[str, int] = {}
+    for row, text in enumerate(survey.texts):
+        if len(text) < _REPEATED:
+            continue
+        known = best.get(text)
+        if known is None:
+            best[text] = row
+        elif odds[row] > odds[known] + 0.5:
+            odds[known] -= 6
+            best[text] = row
+        else:
+            odds[row] -= 6
+
+
+def _doubt_comments(survey: Survey, odds: list[float]) -> None:
+    shares, stops, chars = survey.shares, survey.stops, survey.chars
+    commented = [row for row, b in enumerate(survey.units) if shares[b][0] >= 0]
+    if not commented:
+        return
+    outside = sum(
+        chars[b] for b, odd in zip(survey.units, odds, strict=True) if odd > 0 and stops[b] and shares[b][0] < 0
+    )
+    if outside >= _COMPLETE:
+        for row in commented:
+            odds[row] -= 2
