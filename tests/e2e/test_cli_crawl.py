@@ -283,3 +283,17 @@ def test_fresh_gives_the_unfinished_crawl_up(site: Site, cli: Cli) -> None:
     assert code == 0, err
     check_whole(site, cli.folder / "o", {"/", "/new"})
     assert [json.loads(line)["status"] for line in cli("list", "--json", "--out", "o")[1].splitlines()] == ["completed"]
+
+
+def test_hollow_crawl_does_not_replace_a_good_result(site: Site, cli: Cli) -> None:
+    words = ("crawl", site.url(), "--out", "o")
+    assert cli(*words)[0] == 0
+    site.respond("/", 500)
+    code, _out, err = cli(*words)
+    assert code == 3
+    assert "earlier result stays" in err
+    check_whole(site, cli.folder / "o")
+    site.links({"/": ["/new"], "/new": []})
+    code, _out, err = cli(*words)
+    assert code == 0, err
+    check_whole(site, cli.folder / "o", {"/", "/new"})

@@ -11,7 +11,7 @@ from perseid.cli.output import emit, say
 from perseid.cli.places import sole_writer
 from perseid.cli.plan import Resume, Wanted, decide
 from perseid.cli.session import Outcome, Session, work
-from perseid.cli.summary import as_json, as_text, resume_command
+from perseid.cli.summary import KEPT, as_json, as_text, resume_command
 from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
 from perseid.sink.place import Place, Record, discard_next, load_record, prepare, save_record
@@ -67,6 +67,7 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
                 url=wanted.url,
                 options=msgspec.Raw(msgspec.json.encode(wanted.options)),
                 staged=step.staged,
+                replaces=_shown(record) if step.staged else None,
             )
             save_record(place, begun)
             return await conduct(how, client, place, begun)
@@ -92,7 +93,7 @@ async def conduct(how: Launch, client: Client, place: Place, record: Record) -> 
     session = Session(client, place, record, worker.concurrency, worker.processes)
     outcome = await work(session, show=True)
     await _tell(how, client, outcome)
-    if outcome.crawl.status is not CrawlStatus.SCRAPING:
+    if outcome.crawl.status is not CrawlStatus.SCRAPING and not outcome.kept:
         await forget_older(client, outcome.crawl)
     return outcome.exit
 
@@ -103,11 +104,20 @@ async def _tell(how: Launch, client: Client, outcome: Outcome) -> None:
         emit(msgspec.json.encode(as_json(outcome.crawl, summary, how.out)))
         for warning in summary.warnings:
             say(f"warning: {warning}")
+        if outcome.kept:
+            say(KEPT)
         if outcome.crawl.status is CrawlStatus.SCRAPING:
             say(f"resume with the same command, or: {resume_command(outcome.crawl.uid, how.out)}")
         return
-    for line in as_text(outcome.crawl, summary, how.out):
+    for line in as_text(outcome.crawl, summary, how.out, kept=outcome.kept):
         say(line)
+
+
+def _shown(record: Record | None) -> Record | None:
+    """The record of what stands in OUT: of a staged crawl that was given up, the one it was to replace."""
+    if record is not None and record.staged:
+        return record.replaces
+    return record
 
 
 async def _give_up_unfinished(client: Client) -> None:

@@ -9,13 +9,15 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
 from perseid.cli.progress import Progress
 from perseid.model.crawl import CrawlStatus
 from perseid.sink.ledger import write_failed, write_skipped
 from perseid.sink.pages import PageWriter
-from perseid.sink.place import FAILED_JSONL, SKIPPED_JSONL, Place, Record, replace, save_record
+from perseid.sink.place import FAILED_JSONL, SKIPPED_JSONL, Place, Record, discard_next, replace, save_record
 from perseid.worker.stop import Stop
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ class Outcome(NamedTuple):
 
     crawl: Crawl
     signal: signal.Signals | None
-    seconds: float
+    kept: bool
+    """The earlier result stays in OUT, since this one is nothing to replace it with."""
 
     @property
     def exit(self) -> Exit:
@@ -79,14 +82,13 @@ async def work(session: Session, *, show: bool) -> Outcome:
 
     Raises `StoreUnavailable` when OUT can't be written: the crawl has been stopped gracefully by then.
     """
-    begin = time.monotonic()
     stop = Stop()
     folder = session.place.target(staged=session.record.staged)
     async with _signals(Interrupt(stop)) as interrupt:
         with PageWriter(folder, session.place.cursor, session.record.uid) as writer:
             crawl = await _run_and_write(session, stop, writer, Progress(show=show))
-        await _finish(session, crawl)
-    return Outcome(crawl, interrupt.signal, time.monotonic() - begin)
+        kept = await _finish(session, crawl)
+    return Outcome(crawl, interrupt.signal, kept)
 
 
 async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progress: Progress) -> Crawl:
@@ -121,20 +123,25 @@ async def _write_new(client: Client, uid: str, writer: PageWriter) -> None:
         writer.write(seq, line, document)
 
 
-async def _finish(session: Session, crawl: Crawl) -> None:
-    """Write the lists beside the pages, and where the crawl has ended let OUT show it."""
+async def _finish(session: Session, crawl: Crawl) -> bool:
+    """Write the lists beside the pages, and where the crawl has ended let OUT show it.
+
+    A crawl that was cancelled, or brought no page, doesn't replace an earlier result: True where that stays.
+    """
     client, place, record = session.client, session.place, session.record
     folder = place.target(staged=record.staged)
     await write_skipped(folder / SKIPPED_JSONL, client.denied(record.uid))
     await write_failed(folder / FAILED_JSONL, client.failures(record.uid))
     if crawl.status is CrawlStatus.SCRAPING:
-        return
+        return False
+    if record.replaces is not None and not (crawl.status is CrawlStatus.COMPLETED and crawl.counts.done):
+        save_record(place, msgspec.structs.replace(record.replaces, staged=False, done=True))
+        discard_next(place)
+        return True
     if record.staged:
         replace(place)
-    save_record(
-        place,
-        Record(uid=record.uid, kind=record.kind, url=record.url, options=record.options, done=True),
-    )
+    save_record(place, msgspec.structs.replace(record, staged=False, done=True, replaces=None))
+    return False
 
 
 @asynccontextmanager

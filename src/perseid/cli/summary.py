@@ -35,17 +35,21 @@ def status_word(crawl: Crawl) -> str:
     return "interrupted" if crawl.status is CrawlStatus.SCRAPING else crawl.status.name.lower()
 
 
-def as_text(crawl: Crawl, summary: Summary, out: Path) -> list[str]:
+KEPT = "the earlier result stays in place: this crawl was cancelled or brought no page"
+
+
+def as_text(crawl: Crawl, summary: Summary, out: Path, *, kept: bool = False) -> list[str]:
     """Pages, failures by kind, skipped by reason, coverage, warnings, and how to go on."""
+    see_failed, see_skipped = ("", "") if kept else (f"; see {out / FAILED_JSONL}", f"; see {out / SKIPPED_JSONL}")
     pace = f", {summary.pages / summary.duration_s:,.0f} pages/s" if summary.duration_s > 1 else ""
     lines = [
         f"{crawl.url}: {status_word(crawl)} after {duration(summary.duration_s)}{pace}",
-        f"  pages    {summary.pages:,} in {out}",
+        f"  pages    {summary.pages:,}" + ("" if kept else f" in {out}"),
     ]
     if summary.failures:
-        lines.append(f"  failed   {_total(summary.failures)}; see {out / FAILED_JSONL}")
+        lines.append(f"  failed   {_total(summary.failures)}{see_failed}")
     if summary.skipped:
-        lines.append(f"  skipped  {_total(summary.skipped)}; see {out / SKIPPED_JSONL}")
+        lines.append(f"  skipped  {_total(summary.skipped)}{see_skipped}")
     if summary.duplicates:
         lines.append(f"  same     {count(summary.duplicates, 'URL')} redirected to a page that is there already")
     if summary.sitemap_urls:
@@ -53,6 +57,8 @@ def as_text(crawl: Crawl, summary: Summary, out: Path) -> list[str]:
     if crawl.error:
         lines.append(f"  error    {crawl.error}")
     lines += [f"  warning  {warning}" for warning in summary.warnings]
+    if kept:
+        lines.append(f"  kept     {KEPT}")
     if crawl.status is CrawlStatus.SCRAPING:
         lines.append(f"  resume   the same command again, or: {resume_command(crawl.uid, out)}")
     return lines

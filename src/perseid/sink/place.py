@@ -39,6 +39,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """JSON of the options it was started with."""
     staged: bool = False
     done: bool = False
+    replaces: Record | None = None
+    """The record of the result that stands in OUT while this one is staged."""
     version: int = 1
 
 

@@ -59,5 +59,11 @@ def test_interrupted_crawl_says_how_to_go_on() -> None:
     assert lines[-1] == "  resume   the same command again, or: perseid resume abc --out 'my out'"
 
 
+def test_kept_result_is_not_said_to_be_the_new_one() -> None:
+    lines = as_text(crawl(), summary(failures={"timeout": 1}), OUT, kept=True)
+    assert any("earlier result stays" in line for line in lines)
+    assert not any("out/h" in line for line in lines)
+
+
 def test_finished_crawl_says_nothing_of_resuming() -> None:
     assert not any("resume" in line for line in as_text(crawl(), summary(), OUT))
