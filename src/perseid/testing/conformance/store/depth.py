@@ -121,6 +121,22 @@ async def test_a_redirect_brings_the_page_it_ends_on_nearer(desk: Desk) -> None:
     assert (lease.url, lease.depth) == (page("y").url, 1)
 
 
+async def test_a_shorter_path_to_a_duplicate_leads_on_to_its_page(desk: Desk) -> None:
+    """HOME → a → b → moved and x, where moved ends on x; then the slow sibling shows moved nearer."""
+    crawl = await desk.start(HOME, "slow", max_discovery_depth=3)
+    home, slow = await desk.claim(2)
+    await desk.step([run(home, 3, "a")])
+    await desk.step([run(await desk.one(), 3, "b")])
+    await desk.step([run(await desk.one(), 3, "x", "moved")])
+    x, moved = await desk.claim(2)
+    await desk.step([run(x, 3, "y")])
+    await desk.step([ended(moved, final_key=x.key, final_url=x.url)])
+    assert page("y").url not in await desk.states(crawl)
+    await desk.step([run(slow, 3, "moved")])
+    lease = await desk.one()
+    assert (lease.url, lease.depth) == (page("y").url, 2)
+
+
 async def test_one_batch_shortens_as_two_steps_would(desk: Desk) -> None:
     crawl = await desk.start(HOME, "slow", max_discovery_depth=2)
     home, slow = await desk.claim(2)

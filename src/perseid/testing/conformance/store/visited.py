@@ -69,6 +69,14 @@ async def test_extreme_keys_are_keys_like_others(desk: Desk) -> None:
     assert (await desk.look(crawl)).counts.discovered == 6
 
 
+async def test_neighbouring_keys_are_different_pages(desk: Desk) -> None:
+    """Nothing that remembers keys may take one for another, whatever it saves by it."""
+    crawl = await desk.start()
+    for key in (10, 11, 9, 10 + 2**32, 10 - 2**32, -10):
+        await desk.finish(await desk.one(), page(f"k{key}", key=key))
+    assert (await desk.look(crawl)).counts.discovered == 7
+
+
 async def test_crawls_do_not_share_their_visited_sets(desk: Desk) -> None:
     one, two = await desk.start(), await desk.start()
     await desk.drain({HOME: ["a"]})
