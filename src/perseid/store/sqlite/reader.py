@@ -146,7 +146,7 @@ class SqliteReader:
 
     async def denied(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[DeniedRow]:
         rows = await self._all(
-            "SELECT d.id, d.url, d.reason, d.rule, d.value, p.url FROM denied d LEFT JOIN url p ON p.id = d.parent"
+            "SELECT d.id, d.url, d.reason, d.rule, d.value, p.url FROM denied d INDEXED BY denied_listing LEFT JOIN url p ON p.id = d.parent"
             " WHERE d.crawl = ? AND d.id > ? ORDER BY d.id LIMIT ?",
             (crawl, after, limit),
         )
@@ -175,7 +175,7 @@ class SqliteReader:
 
     async def admitted(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[tuple[JobId, str]]:
         rows = await self._all(
-            "SELECT id, url FROM url WHERE crawl = ? AND id > ? AND flags & 1 ORDER BY id LIMIT ?", (crawl, after, limit)
+            "SELECT id, url FROM url WHERE +crawl = ? AND id > ? AND flags & 1 ORDER BY id LIMIT ?", (crawl, after, limit)
         )
         return [(JobId(job), url) for job, url in rows]
 

@@ -222,6 +222,7 @@ CREATE TABLE denied (
   url    TEXT    NOT NULL
 );
 CREATE UNIQUE INDEX denied_key ON denied (crawl, key);
+CREATE INDEX denied_listing ON denied (crawl); -- with the rowid behind it: pages of a listing in order
 CREATE TABLE denied_count (
   crawl  INTEGER NOT NULL,
   reason TEXT    NOT NULL,
