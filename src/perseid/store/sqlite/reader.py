@@ -129,9 +129,9 @@ class SqliteReader:
 
     async def failures(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[FailureRow]:
         rows = await self._all(
-            "SELECT e.job, u.url, e.code, coalesce(e.message, ''), e.status, e.attempts, e.at, p.url FROM ended e"
+            "SELECT e.job, u.url, e.code, coalesce(e.message, ''), e.status, e.attempts, e.at, p.url FROM ended e INDEXED BY ended_other_than_done"
             " JOIN url u ON u.id = e.job LEFT JOIN url p ON p.id = u.parent"
-            " WHERE e.crawl = ? AND e.state = 1 AND e.job > ? ORDER BY e.job LIMIT ?",
+            " WHERE e.crawl = ? AND e.state <> 0 AND e.state = 1 AND e.job > ? ORDER BY e.job LIMIT ?",
             (crawl, after, limit),
         )
         return [FailureRow(JobId(row[0]), *row[1:]) for row in rows]
@@ -139,7 +139,7 @@ class SqliteReader:
     async def failure_counts(self, crawl: CrawlId) -> dict[str, int]:
         return dict(
             await self._all(
-                "SELECT code, count(*) FROM ended WHERE crawl = ? AND state = 1 GROUP BY code ORDER BY 2 DESC",
+                "SELECT code, count(*) FROM ended INDEXED BY ended_other_than_done WHERE crawl = ? AND state <> 0 AND state = 1 GROUP BY code ORDER BY 2 DESC",
                 (crawl,),
             )
         )
@@ -192,7 +192,7 @@ class SqliteReader:
     ) -> list[JobView]:
         clause = "" if state is None else f" AND {_STATE_CLAUSES[state]}"
         rows = await self._all(
-            f"{_JOB} WHERE u.id > ?1 AND u.alias_of IS NULL AND (?2 IS NULL OR u.crawl = ?2){clause} ORDER BY u.id LIMIT ?3",
+            f"{_JOB} WHERE u.id > ?1 AND u.alias_of IS NULL AND (?2 IS NULL OR +u.crawl = ?2){clause} ORDER BY u.id LIMIT ?3",
             (after, crawl, limit),
         )
         return [_job(row) for row in rows]
