@@ -153,7 +153,10 @@ class _Content(NamedTuple):
 
 def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     text = decoded.text
-    source = formula.keep_scripts(text) if formula.occurs(text) else text
+    # Blanks that must not break tell a browser where to wrap; in text and code they are blanks.
+    source = text.replace("&nbsp;", " ").replace("\xa0", " ")
+    if formula.occurs(source):
+        source = formula.keep_scripts(source)
     tree = trees.parse(source)
     found = discover(tree, page.url)
     resolve = Resolver(found.base)

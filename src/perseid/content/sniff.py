@@ -104,9 +104,10 @@ def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Ki
     if not body or not body.strip(b" \t\r\n\x00"):
         return Kind.EMPTY
     head = body[:1024]
-    magic = _by_magic(body, head)
-    if magic is not None:
-        return magic
+    if body[0] != 0x3C or b"%PDF-" in head:  # nothing binary begins with "<"
+        magic = _by_magic(body, head)
+        if magic is not None:
+            return magic
     mime = (content_type or "").split(";", 1)[0].strip().lower()
     wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_wide(head)
     if not wide and _looks_binary(body):

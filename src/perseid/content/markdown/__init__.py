@@ -23,7 +23,6 @@ _ENTITY = re.compile(r"&#(\d{2,5});")
 """The first writer's way to keep white space at the edge of a line; what stood in the page is escaped."""
 _ENTITIES = re.compile(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
 _EDGES = frozenset({"# ", "- ", "| ", "> "})
-_EMPTY_HEADING = re.compile(r"^[ >]*#{1,6}[ \t]*$", re.MULTILINE)
 _BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
 _LATE_ITEM = re.compile(r"^([ >]*)([-*+]|\d+[.)]) *\n(?:[ >]*\n)+\1 {2,4}(?=\S)", re.MULTILINE)
 
@@ -61,7 +60,7 @@ def _settled(text: str) -> str:
         for char in _INVISIBLE:
             if char in text:
                 text = text.replace(char, "")
-    if "&#" in text or "\n\n\n" in text or "#\n" in text or "# \n" in text or "\\\n" in text or "- \n" in text:
+    if b"\n\n\n" in encoded or b"- \n" in encoded or b"\\\n" in encoded or b"&#" in encoded:
         text = outside_code(text, _tidied)
     return text.strip("\n")
 
@@ -70,8 +69,6 @@ def _tidied(prose: str) -> str:
     """What the first writer leaves untidy; each step only where its traces are."""
     if "&#" in prose:
         prose = _ENTITIES.sub(_as_characters, prose)
-    if "#\n" in prose or "# \n" in prose or prose.endswith("#"):
-        prose = _EMPTY_HEADING.sub("", prose)
     if "\\\n" in prose:
         prose = _BREAKS.sub(r"\n\1", prose)  # two line breaks in a row are a paragraph's end
     if "- \n" in prose:

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
     Resolve = Callable[[str], str | None]
 
-_TROUBLE = (
-    "a, img, pre, table, svg, math, select, button, textarea, noscript, canvas, audio, video, object, "
-    "code br, tt, a h1, a h2, a h3, a h4, a h5, a h6, input[type=checkbox]"
-)
-_LINKED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BOXES = frozenset({"div", "figure", "td", "span", "section"})
 _DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object"})
 
@@ -35,7 +31,8 @@ def prepare(node: Node, resolve: Resolve) -> None:
     """Put the tree below `node` into a shape the writer renders right; links become absolute."""
     anchors = []
     tables = []
-    for found in node.select(_TROUBLE):
+    # One walk in C that hands out only what may need care; a selector list would cost three times that.
+    for found in list(node.iter_elements(_CARED_FOR)):
         tag = found.tag
         if tag == "a":
             anchors.append(found)
@@ -43,8 +40,8 @@ def prepare(node: Node, resolve: Resolve) -> None:
             _image(found, resolve)
         elif tag == "table":
             tables.append(found)
-        elif tag in _LINKED:
-            _link_inside(found, resolve)
+        elif tag in _HEADINGS:
+            _heading(found, resolve)
         elif tag in _DROPPED:
             found.extract()
         else:
@@ -57,9 +54,11 @@ def prepare(node: Node, resolve: Resolve) -> None:
 
 def _anchor(a: Any, resolve: Resolve) -> None:
     href = a.attr("href")
-    if href is None:
-        return
     text = a.text
+    if href is None:
+        if not text and len(a) == 0:
+            a.extract()  # only a target to jump to
+        return
     if not text or not text.strip():
         if a.select_one("img") is None:
             a.extract()
@@ -173,6 +172,13 @@ def _broken_code(br: Any) -> None:
     code.wrap(Element("pre"))
 
 
+def _heading(heading: Any, resolve: Resolve) -> None:
+    if not heading.text.strip() and heading.select_one("img") is None:
+        heading.extract()
+    elif heading.closest("a") is not None:
+        _link_inside(heading, resolve)
+
+
 def _link_inside(heading: Any, resolve: Resolve) -> None:
     """A heading in a link becomes a link in a heading; what else the link held keeps its text."""
     a = heading.closest("a")
@@ -229,7 +235,7 @@ def _typed(element: Any) -> None:
 
 
 def _checkbox(box: Any) -> None:
-    if box.closest("li") is not None:
+    if (box.attr("type") or "").lower() == "checkbox" and box.closest("li") is not None:
         box.replace_with(Element("x-raw", {}, [Text("[x]" if box.attr("checked") is not None else "[ ]")]))
 
 
@@ -242,6 +248,9 @@ _OTHERS: dict[str, Callable[[Any], None]] = {
     "input": _checkbox,
     "tt": _typed,
 }
+
+
+_CARED_FOR = frozenset({"a", "img", "table", *_HEADINGS, *_DROPPED, *_OTHERS})
 
 
 def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str]:

@@ -9,12 +9,10 @@ from turbohtml import Element, Text
 from perseid.content.markdown.code import GUTTER_CLASSES
 from perseid.content.markdown.grid import Cell, fill, is_number_run
 
-_CELL_BLOCKS = (
-    "p, div, ul, ol, li, dl, dt, dd, pre, blockquote, section, article, h1, h2, h3, h4, h5, h6, "
-    "figure, figcaption, center, address, details, summary, header, footer, main, aside, nav, form, hr, fieldset"
-)
-_IN_CELL = f"{_CELL_BLOCKS}, table"
-_INSPECT = f"{_IN_CELL}, [colspan], [rowspan], br"
+_BLOCKS = """p div ul ol li dl dt dd pre blockquote section article h1 h2 h3 h4 h5 h6 figure figcaption center
+    address details summary header footer main aside nav form hr fieldset table"""
+_CELL_BLOCKS = frozenset(_BLOCKS.split())
+_IN_CELL = _CELL_BLOCKS | {"br"}
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _WIDEST = 60
 
@@ -25,18 +23,15 @@ def settle_table(table: Any) -> None:
     if _unfold_code(table, rows):
         return
     widths = {len(row) for row in rows if row}
-    special = table.select_one(_INSPECT) is not None
-    if not widths or (special and _is_layout(table, rows)):
+    special = next(table.iter_elements(_IN_CELL), None) is not None
+    if not widths or ((special or table.attr("role")) and _is_layout(table, rows)):
         _unfold(table)
         return
     if special:
         for row in rows:
             for cell in row:
-                if cell.select_one(_IN_CELL) is not None:
-                    _flatten_cell(cell)
-                elif cell.select_one("br") is not None:
-                    _tidy_breaks(cell)
-    if len(widths) > 1 or (special and table.select_one("[colspan], [rowspan]") is not None):
+                _flatten_cell(cell)
+    if len(widths) > 1 or table.select_one("[colspan], [rowspan]") is not None:
         _fill_spans(rows)
     _drop_empty(table, rows)
 
@@ -124,23 +119,38 @@ def _is_gutter(cell: Any) -> bool:
 
 def _flatten_cell(cell: Any) -> None:
     """A pipe cell holds one line: blocks become runs of text with a break between them."""
-    for pre in cell.select("pre"):
-        if "\n" in pre.text.strip("\n"):
-            parts: list[Any] = []
-            for line in pre.text.strip("\n").split("\n"):
-                parts += [Element("code", {}, [Text(line)]) if line.strip() else Text(""), Element("br")]
-            pre.replace_with(*parts[:-1])
-        else:
-            pre.tag = "code"
-            if pre.select_one("code") is not None:
-                pre.unwrap()
-    for table in cell.select("table"):
-        _flatten_inner(table)
-    for block in cell.select(_CELL_BLOCKS):
-        block.insert_before(Element("br"))
+    found = list(cell.iter_elements(_IN_CELL))
+    if not found:
+        return
+    for block in found:
+        tag = block.tag
+        if tag == "pre":
+            _code_in_cell(block)
+        elif tag == "table":
+            _flatten_inner(block)
+        elif tag != "br" and block.parent is not None:
+            block.insert_before(Element("br"))
+            block.insert_after(Element("br"))
+            block.unwrap()
+    for block in list(cell.iter_elements("div")):
+        block.insert_before(Element("br"))  # the rows of tables that stood in the cell
         block.insert_after(Element("br"))
         block.unwrap()
     _tidy_breaks(cell)
+
+
+def _code_in_cell(pre: Any) -> None:
+    """Code of several lines as a code span for each."""
+    lines = pre.text.strip("\n").split("\n")
+    if len(lines) > 1:
+        parts: list[Any] = []
+        for line in lines:
+            parts += [Element("code", {}, [Text(line)]) if line.strip() else Text(""), Element("br")]
+        pre.replace_with(*parts[:-1])
+    elif pre.select_one("code") is not None:
+        pre.unwrap()
+    else:
+        pre.tag = "code"
 
 
 def _flatten_inner(table: Any) -> None:
