@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, "Sequence[float]"]
 
-_ENDS_SENTENCE = re.compile(r"[.!?。！？…][\"'”’»)\]]?$")
+_ENDS_SENTENCE = re.compile("[.!?\u3002\uff01\uff1f\u2026][\"'\u201d\u2019\u00bb)\\]]?$")
 _KINDS = (
     "p li h1 h2 h3 h4 h5 h6 td th pre dt dd blockquote figcaption div span section article header footer "
     "caption address ul tr body summary fieldset form aside"
@@ -119,7 +119,7 @@ def _add_centre(out: Columns, s: Survey) -> None:
 
 def _steps_to(blocks: list[int], up: list[int], steps: dict[int, int]) -> dict[int, int]:
     """For each block, how far above the centre it parts from the way to the root; 0 inside the centre."""
-    out = {}
+    out: dict[int, int] = {}
     for b in blocks:
         known = steps.get(b)
         out[b] = out[up[b]] if known is None else known

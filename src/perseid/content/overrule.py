@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _REPEATED = 40
 """Characters from which a text that stands on the page twice is worth a look."""
+_MAY_REPEAT = frozenset(("td", "th", "pre"))
 _COMPLETE = 400
 """Characters of likely prose outside the comments that make a page an article with comments."""
 
@@ -31,8 +32,9 @@ def overrule(survey: Survey, odds: Sequence[float], kind: str) -> list[float]:
 def _drop_repeats(survey: Survey, odds: list[float]) -> None:
     """Of equal texts the likeliest stays, the first of them where they are about as likely."""
     best: dict[str, int] = {}
+    tags, units = survey.flat.tags, survey.units
     for row, text in enumerate(survey.texts):
-        if len(text) < _REPEATED:
+        if len(text) < _REPEATED or tags[units[row]] in _MAY_REPEAT:
             continue
         known = best.get(text)
         if known is None:

@@ -97,20 +97,18 @@ def _rigid(survey: Survey) -> bytearray:
     out = bytearray(n)
     if "table" not in tags:
         return out
-    layout = bytearray(n)
-    for b in reversed(survey.blocks):
+    layout, table = bytearray(n), [0] * n
+    for b in survey.blocks[1:]:
+        outer = table[up[b]]
         if tags[b] == "table":
-            up_table = up[b]
-            while up_table and tags[up_table] != "table":
-                up_table = up[up_table]
-            layout[up_table] = 1
-            if longest[b] > _LONG_CELL:
-                layout[b] = 1
-    of_data = bytearray(n)
+            table[b] = b
+            layout[outer] = 1
+            layout[b] = longest[b] > _LONG_CELL
+        else:
+            table[b] = outer
     for b in survey.blocks[1:]:
         p = up[b]
-        of_data[b] = (not layout[b]) if tags[b] == "table" else of_data[p]
-        out[b] = out[p] or (tags[p] == "tr" and of_data[p])
+        out[b] = out[p] or (tags[p] == "tr" and table[p] > 0 and not layout[table[p]])
     return out
 
 
@@ -134,40 +132,42 @@ def _settle_headings(survey: Survey, labels: list[bool]) -> None:
 
 
 def cut(tree: Tree, survey: Survey, labels: Sequence[bool]) -> Node | None:
-    """Take everything else out below the lowest node that holds all kept units; that node, None if none is kept."""
+    """Take everything else out below the lowest node that holds all kept units.
+
+    Returns that node, None where no unit is kept.
+    """
     flat = survey.flat
-    parents = flat.parents
-    n = len(parents)
-    holds, keeps = bytearray(n), bytearray(n)
     kept = [b for b, stays in zip(survey.units, labels, strict=True) if stays]
     if not kept:
         return None
-    for b in survey.units:
-        holds[b] = 1
-    for b in kept:
-        keeps[b] = 1
-    for i in range(n - 1, 0, -1):
-        if holds[i]:
-            holds[parents[i]] = 1
-            if keeps[i]:
-                keeps[parents[i]] = 1
+    holds, keeps = _paths(survey, survey.units), _paths(survey, kept)
     top = _lowest(survey, kept)
-    stays = set(kept)
-    i = top + 1 if top not in stays else flat.ends[top]
-    bare = [] if top in stays or top not in survey.units else [top]
-    while i < flat.ends[top]:
+    i, end = top, flat.ends[top]
+    while i < end:
         if holds[i] and not keeps[i]:
             tree.remove(flat.nodes[i])
             i = flat.ends[i]
-            continue
-        i += 1
-    unkept = {b for b, stay in zip(survey.units, labels, strict=True) if not stay and keeps[b]}
-    bare += [b for b in unkept if top < b < flat.ends[top]]
+        else:
+            i += 1
+    stays = set(kept)
+    bare = [b for b in survey.units if keeps[b] and b not in stays and top <= b < end]
     if bare:
-        keepers = {flat.nodes[i] for i in range(n) if keeps[i]}
+        keepers = {node for node, keep in zip(flat.nodes, keeps, strict=True) if keep}
         for b in bare:
             _drop_bare_text(tree, flat.nodes[b], keepers)
     return flat.nodes[top]
+
+
+def _paths(survey: Survey, units: list[int]) -> bytearray:
+    """1 for the elements of `units` and all their ancestors."""
+    parents = survey.flat.parents
+    out = bytearray(len(parents))
+    for b in units:
+        i = b
+        while i >= 0 and not out[i]:
+            out[i] = 1
+            i = parents[i]
+    return out
 
 
 def _lowest(survey: Survey, kept: list[int]) -> int:

@@ -16,6 +16,8 @@ _INLINE_TAGS = (
 INLINE = frozenset(_INLINE_TAGS.split())
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
+_OTHER_MARKS = "\uff0c\u3002\u3001\u061f"
+"""Comma and full stops of Chinese and Japanese, the Arabic question mark."""
 _LIKE_LINKS = 40
 """Characters of unlinked text from which a block with a sentence in it counts as a paragraph."""
 
@@ -171,5 +173,5 @@ def sentence_marks(text: str) -> int:
     """How many marks of running prose `text` holds; 0 for labels and lists of names without commas."""
     found = text.count(", ") + text.count(". ") + text.count("? ") + text.count("! ") + (text[-1] in ".!?:…”")
     if not text.isascii():
-        found += text.count("，") + text.count("。") + text.count("、") + text.count("؟")
+        found += sum(map(text.count, _OTHER_MARKS))
     return found

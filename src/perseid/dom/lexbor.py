@@ -142,10 +142,9 @@ class LexborTree(Tree):
                 up = item.parent
                 flat.parents.append(index.get(up.mem_id, -1) if up is not None else -1)
                 flat.marks.append(_mark(item) if tag not in UNMARKED or "role" in item.attributes else "")
-            elif item.is_text_node:
-                if run := (item.text_content or "").strip():
-                    flat.run_at.append(index[item.parent.mem_id])
-                    flat.run_text.append(run)
+            elif item.is_text_node and (run := (item.text_content or "").strip()):
+                flat.run_at.append(index[item.parent.mem_id])
+                flat.run_text.append(run)
         flat.close()
         return flat
 
