@@ -14,7 +14,7 @@ from perseid.cli.session import Outcome, Session, work
 from perseid.cli.summary import KEPT, as_json, as_text, resume_command
 from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
-from perseid.sink.place import Place, Record, discard_next, load_record, prepare, save_record
+from perseid.sink.place import Place, Record, discard_next, load_record, prepare, recover, save_record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,6 +53,7 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
     place = Place(how.out)
     prepare(place)
     with sole_writer(place):
+        recover(place)
         async with await Client.open(place.state, how.settings, crew=how.crew) as client:
             record = load_record(place)
             step = decide(record, await status_of(client, record), wanted, fresh=fresh)
@@ -80,6 +81,7 @@ async def resume(how: Launch) -> Exit:
     place = Place(how.out)
     prepare(place)
     with sole_writer(place):
+        recover(place)
         async with await Client.open(place.state, how.settings, crew=how.crew) as client:
             record = load_record(place)
             if record is None or await status_of(client, record) is None:

@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from perseid.model.crawl import Crawl
+    from perseid.model.document import Document
     from perseid.runtime import Client
+
+    Page = tuple[int, bytes, Document]
 
 POLL_S = 0.5
 COMMIT_S = 1.0
+BATCH_PAGES = 100
+BATCH_BYTES = 4 * 1024 * 1024
 
 
 class Session(NamedTuple):
@@ -103,7 +108,7 @@ async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progr
                 await asyncio.wait({running}, timeout=POLL_S)
                 await _write_new(client, uid, writer)
                 if time.monotonic() - committed >= COMMIT_S:
-                    writer.commit()
+                    await asyncio.to_thread(writer.commit)
                     committed = time.monotonic()
                 if progress.shown:
                     progress.update(await client.crawl(uid), await client.progress(uid))
@@ -119,7 +124,21 @@ async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progr
 
 
 async def _write_new(client: Client, uid: str, writer: PageWriter) -> None:
-    async for seq, line, document in client.documents(uid, after=writer.seq):
+    """Write what was finished since, in a thread: a slow disk must not hold up the fetching."""
+    batch: list[Page] = []
+    size = 0
+    async for page in client.documents(uid, after=writer.seq):
+        batch.append(page)
+        size += len(page[1])
+        if len(batch) >= BATCH_PAGES or size >= BATCH_BYTES:
+            await asyncio.to_thread(_write, writer, batch)
+            batch, size = [], 0
+    if batch:
+        await asyncio.to_thread(_write, writer, batch)
+
+
+def _write(writer: PageWriter, pages: list[Page]) -> None:
+    for seq, line, document in pages:
         writer.write(seq, line, document)
 
 

@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 def prepare(place: Place) -> None:
-    """Make the folder ready to be written, finishing a replacement that was cut short.
+    """Make the folder.
 
     Raises `ConfigError` where OUT holds files of the names we write that aren't ours, or is no folder.
     """
@@ -95,14 +95,21 @@ def prepare(place: Place) -> None:
         raise ConfigError(f"{place.out} is no folder; choose another one with --out") from None
     except OSError as error:
         raise disk_trouble(place.out, error) from None
+
+
+def recover(place: Place) -> None:
+    """Finish a replacement that was cut short. Only for the one process that holds the folder."""
     if place.swap.exists():
-        _move_in(place)
+        try:
+            _move_in(place)
+        except OSError as error:
+            raise disk_trouble(place.out, error) from None
 
 
 def replace(place: Place) -> None:
     """Put the finished result in next/ into OUT, in place of the old one.
 
-    Until the marker is written nothing has changed; from then on `prepare` completes what a crash cut short.
+    Until the marker is written nothing has changed; from then on `recover` completes what a crash cut short.
     """
     try:
         (place.next / PAGES).mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from perseid.sink.place import (
     Record,
     load_record,
     prepare,
+    recover,
     replace,
     save_record,
     write_whole,
@@ -88,7 +89,7 @@ def test_kill_during_the_replacement_is_completed_by_the_next_start(
         with suppress(Killed):
             replace(place)
     decided = place.swap.exists() or not place.next.exists()
-    prepare(place)
+    recover(place)
     assert words(place) == ({"new"} if decided else {"old"})
     assert decided == (steps >= 1)
 
