@@ -97,6 +97,21 @@ async def test_a_gap_learnt_late_waits_for_those_that_run(desk: Desk) -> None:
     assert len(await desk.claim_all()) == 1
 
 
+@pytest.mark.parametrize("private", [True, False])
+async def test_a_host_above_its_lowered_limit_takes_no_newcomer(desk: Desk, *, private: bool) -> None:
+    await desk.start(*"abcd")
+    first, *others = await desk.claim(4)
+    note = HostNote(host=first.host, gap_us=SECOND, answered=True, request_age_us=0, private=private)
+    await desk.finish(first, hosts=[note])
+    desk.clock.advance(5 * SECOND)
+    newcomer = await desk.start("z")
+    assert await desk.claim_all() == []
+    for lease in others:
+        await desk.finish(lease)
+    desk.clock.advance(5 * SECOND)
+    assert [lease.crawl for lease in await desk.claim_all()] == [newcomer]
+
+
 async def test_a_reaped_host_waits_its_gap(desk: Desk) -> None:
     await _with_gap(desk, 2 * SECOND, "a", "b")
     (lease,) = await desk.claim_all(lease_us=SECOND)
