@@ -60,7 +60,7 @@ class Arrival(NamedTuple):
 
 
 class Chain:
-    """Follows one lease; `notes` is what was learnt about hosts on the way."""
+    """Follows one lease."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Chain:
     ) -> None:
         self.lease = lease
         self.context = context
-        self.notes: list[HostNote] = []
+        self._notes: list[HostNote] = []
         self.hops = msgspec.msgpack.decode(lease.hops, type=Hops) if lease.hops else Hops(lease.url)
         self._fetcher = fetcher
         self._robots = robots
@@ -88,6 +88,14 @@ class Chain:
     @property
     def redirected(self) -> bool:
         return bool(self.hops.seen)
+
+    @property
+    def learnt(self) -> tuple[HostNote, ...]:
+        """What is known of the lease's host by now, however the lease ends, and when it was last asked."""
+        if self._gap_us == 0 or self._requested_at is None:
+            return tuple(self._notes)
+        age_us = int((self._clock.monotonic_s() - self._requested_at) * 1_000_000)
+        return (*self._notes, HostNote(host=self.lease.host, request_age_us=age_us))
 
     async def follow(self) -> Arrival | End:
         """Go on until there is an answer, or a reason to stop here."""
@@ -127,12 +135,12 @@ class Chain:
             origin = urls.origin(url) or ""
             rules = await self._robots.cached(origin)
             if rules is None:
+                self._requested_at = self._clock.monotonic_s()
                 rules = await self._robots.fetch(origin, request=self._fetch_request(url))
                 # It may have been asked for several times: what counts is the last time.
                 self._requested_at = self._clock.monotonic_s()
                 self._take_delay(rules)
                 if self._gap_us > 0:
-                    self._note_request()
                     return self._wait()
             elif self._delay_us(rules) > self._gap_us:
                 self._take_delay(rules)
@@ -155,7 +163,7 @@ class Chain:
         gap_us = self._delay_us(rules)
         if gap_us != self._gap_us:
             self._gap_us = gap_us
-            self.notes.append(HostNote(host=self.lease.host, gap_us=gap_us))
+            self._notes.append(HostNote(host=self.lease.host, gap_us=gap_us))
 
     def _fetch_request(self, url: str) -> FetchRequest:
         options = self.context.options.scrape
@@ -198,18 +206,11 @@ class Chain:
         host = self.lease.host
         if self.lease.throttled == answer.private and self.context.private_hosts.get(host) != answer.private:
             self.context.private_hosts[host] = answer.private
-            self.notes.append(HostNote(host=host, private=answer.private))
+            self._notes.append(HostNote(host=host, private=answer.private))
         if self.lease.strained and answer.status not in (429, 503):
-            self.notes.append(HostNote(host=host, answered=True))
-        self._note_request()
-
-    def _note_request(self) -> None:
-        if self._gap_us > 0 and self._requested_at is not None:
-            age_us = int((self._clock.monotonic_s() - self._requested_at) * 1_000_000)
-            self.notes.append(HostNote(host=self.lease.host, request_age_us=age_us))
+            self._notes.append(HostNote(host=host, answered=True))
 
     def _failed(self, failure: FetchFailure) -> End:
-        self._note_request()
         return self._noted(
             outcome.of_failure(
                 self.lease,
@@ -222,7 +223,7 @@ class Chain:
 
     def _noted(self, result: outcome.Outcome) -> End:
         if result.note is not None:
-            self.notes.append(result.note)
+            self._notes.append(result.note)
         if isinstance(result.end, Again):
             return msgspec.structs.replace(result.end, hops=self._state())
         return result.end

@@ -8,7 +8,7 @@ import random
 from perseid.crawls.chain import Chain, FetchPolicy
 from perseid.crawls.context import Contexts
 from perseid.crawls.outcome import retry_delay_us
-from perseid.crawls.page import PageJob, internal_failure
+from perseid.crawls.page import PageJob
 from perseid.crawls.sitemap import SitemapJob
 from perseid.errors import ConfigError, NotFound, PerseidError, StoreError
 from perseid.model.job import JobKind
@@ -60,7 +60,7 @@ class Executor:
             # Pruned while it waited here; the step will drop whatever comes back.
             return Finished(lease=lease, end=Again())
         except (ConfigError, StoreError) as error:
-            return _put_off(lease, error)
+            return Finished(lease=lease, end=self._put_off(lease, error))
         chain = Chain(
             lease,
             context,
@@ -77,22 +77,23 @@ class Executor:
                 finished = await self._pages.run(lease, chain)
         except TimeoutError:
             most = context.options.scrape.max_attempts
-            return Finished(lease=lease, end=_overdue(lease, most, self._deadline_s), hosts=tuple(chain.notes))
+            return Finished(lease=lease, end=_overdue(lease, most, self._deadline_s), hosts=chain.learnt)
         except (ConfigError, StoreError) as error:
-            return _put_off(lease, error)
+            return Finished(lease=lease, end=self._put_off(lease, error), hosts=chain.learnt)
         except Exception as error:  # noqa: BLE001 - a bug of ours must cost one page, not the crawl
             self._telemetry.internal_error(lease, error)
-            return internal_failure(lease, error)
+            message = f"{type(error).__name__}: {error}"[:500]
+            end = Failed(code=FailureCode.INTERNAL.value, message=message)
+            return Finished(lease=lease, end=end, hosts=chain.learnt)
         if lease.kind is JobKind.KICKOFF:
             # Scope and robots of the final start page hold from here on.
             self._contexts.forget(lease.crawl)
         return finished
 
-
-def _put_off(lease: Lease, error: PerseidError) -> Finished:
-    """Our own disk, database or block list is in trouble: the page is not to blame, and nothing is written."""
-    again = Again(delay_us=_OWN_TROUBLE_PAUSE_US, code=error.code, message=str(error), hops=lease.hops)
-    return Finished(lease=lease, end=again)
+    def _put_off(self, lease: Lease, error: PerseidError) -> End:
+        """Our own disk, database or block list is in trouble: the page is not to blame, and nothing is written."""
+        self._telemetry.trouble("store.failed", f"{lease.url} is put off: {error}")
+        return Again(delay_us=_OWN_TROUBLE_PAUSE_US, code=error.code, message=str(error), hops=lease.hops)
 
 
 def _overdue(lease: Lease, max_attempts: int, deadline_s: float) -> End:

@@ -110,7 +110,7 @@ class PageJob:
             cut=judged.cut,
             final_key=context.key(final) if final else None,
             final_url=final,
-            hosts=tuple(chain.notes),
+            hosts=chain.learnt,
             note=note,
         )
 
@@ -148,9 +148,3 @@ class PageJob:
 
     def _sitemaps(self, start: str, rules: Robots | None) -> list[str]:
         return candidates(start, rules.sitemaps if rules is not None else ())
-
-
-def internal_failure(lease: Lease, error: BaseException) -> Finished:
-    """A bug of ours must cost one page, not the crawl."""
-    message = f"{type(error).__name__}: {error}"[:500]
-    return Finished(lease=lease, end=Failed(code=FailureCode.INTERNAL.value, message=message))

@@ -100,7 +100,7 @@ class SitemapJob:
     def _finish(
         self, lease: Lease, chain: Chain, end: End, found: list[NewUrl], denied: list[Denied]
     ) -> Finished:
-        return Finished(lease=lease, end=end, urls=found, denied=denied, hosts=tuple(chain.notes))
+        return Finished(lease=lease, end=end, urls=found, denied=denied, hosts=chain.learnt)
 
 
 def _guessed(lease: Lease) -> bool:

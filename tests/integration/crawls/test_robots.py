@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from perseid.fetch import robots_cache
-from perseid.testing import Site
+from perseid.testing import Answer, Site
+from perseid.worker.stop import Stop
 
 
 @pytest.fixture
@@ -148,3 +149,34 @@ async def test_a_delay_beyond_all_measure_is_capped_with_a_warning(site: Site, o
         found = await lab.crawl(site.url("/"), sitemap="skip")
     assert found.paths == ["/", "/a"]
     assert any("86400 s" in warning and f"{GAP_S} s is the most" in warning for warning in found.summary.warnings)
+
+
+async def test_a_request_broken_off_by_a_stop_counts_into_the_delay(site: Site, lab: Any) -> None:
+    site.robots(f"User-agent: *\nCrawl-delay: {GAP_S}")
+    site.sequence("/", [Answer(hang=True), Answer(body="<p>start</p>")])
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    stop = Stop()
+    running = asyncio.create_task(lab.client.run(crawl.uid, stop=stop))
+    await site.wait_for("/")
+    stop.now()
+    await running
+    await lab.client.run(crawl.uid)
+    assert site.counts()["/"] == 2
+    assert _closest(site) >= GAP_S - 0.005
+
+
+async def test_the_request_of_a_worker_that_was_killed_counts_into_the_delay(site: Site, open_lab: Any) -> None:
+    lab = await open_lab(worker={"beat_s": 0.02, "dead_after_s": 0.05})
+    site.robots("User-agent: *\nCrawl-delay: 1")
+    site.links({"/": []})
+    await lab.batch([site.url("/warm")], obey_robots=True)
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    store = lab.client._engine.store
+    gone = await store.register("a machine that is no more", 1, 1)
+    while not (await store.step(gone, [], 1, crawl=crawl.id)).leases:
+        await asyncio.sleep(0.02)
+    began = asyncio.get_running_loop().time()
+    async with asyncio.timeout(10):
+        await lab.client.run(crawl.uid)
+    assert site.requests[-1].path == "/"
+    assert site.requests[-1].at_s - began >= 0.95

@@ -1,0 +1,91 @@
+"""Workers that vanish: nothing in flight is lost, nothing is stored twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from perseid.model.crawl import CrawlStatus
+from perseid.model.job import JobKind
+from perseid.testing import Answer, Site
+
+WORK = """
+import asyncio, pathlib, sys
+from perseid.runtime import Client
+
+async def main(folder, uid, concurrency):
+    async with await Client.open(pathlib.Path(folder)) as client:
+        await client.run(uid, concurrency=int(concurrency))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def _worker(folder: Path, uid: str, concurrency: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WORK, str(folder), uid, str(concurrency),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(site: Site, lab: Any, tmp_path: Path) -> None:
+    site.links({"/p1": ["/p2", "/p3"]})
+    whole = Answer(body="<p>" + "half " * 100)
+    site.sequence("/p2", [Answer(body=whole.body, trickle_s=60, trickle_bytes=250), whole])
+    crawl = await lab.start(site.url("/p1"), scope={"entire_domain": True}, sitemap="skip")
+    worker = await _worker(tmp_path / "store", crawl.uid, 1)
+    await site.wait_for("/p2")
+    worker.kill()
+    await worker.wait()
+    await lab.client.run(crawl.uid)
+    found = await lab.outcome(crawl.uid)
+    assert site.counts() == {"/robots.txt": 1, "/p1": 1, "/p2": 2, "/p3": 1}
+    assert found.paths == ["/p1", "/p2", "/p3"]
+    assert found.crawl.status is CrawlStatus.COMPLETED
+
+
+async def test_kills_at_any_time_lose_and_double_nothing(site: Site, lab: Any, tmp_path: Path) -> None:
+    site.links({"/": [f"/{n}" for n in range(8)]} | {f"/{n}": [f"/{n}/{m}" for m in range(6)] for n in range(8)})
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    for requests in (3, 17, 31, 44):
+        worker = await _worker(tmp_path / "store", crawl.uid, 4)
+        await site.wait_for(n=requests)
+        worker.kill()
+        await worker.wait()
+    await lab.client.run(crawl.uid)
+    found = await lab.outcome(crawl.uid)
+    assert len(found.paths) == len(set(found.paths)) == found.crawl.counts.done == 57
+
+
+async def test_the_lease_of_a_vanished_machine_goes_to_another_worker(site: Site, open_lab: Any) -> None:
+    lab = await open_lab(worker={"beat_s": 0.1, "dead_after_s": 0.4})
+    site.links({"/": ["/a"]})
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    store = lab.client._engine.store
+    gone = await store.register("a machine that is no more", 1, 1)
+    taken = await store.step(gone, [], 5, kinds=tuple(JobKind), crawl=crawl.id)
+    assert len(taken.leases) == 1
+    async with asyncio.timeout(10):
+        ended = await lab.client.run(crawl.uid)
+    found = await lab.outcome(crawl.uid)
+    assert (ended.status, found.paths) == (CrawlStatus.COMPLETED, ["/", "/a"])
+    assert await store.workers() == []
+
+
+async def test_a_worker_declared_dead_by_mistake_stores_nothing_twice(site: Site, open_lab: Any) -> None:
+    lab = await open_lab(worker={"beat_s": 0.1, "dead_after_s": 30.0})
+    site.links({"/": [f"/{n}" for n in range(20)]})
+    for n in range(20):
+        site.page(f"/{n}", "<p>x</p>", delay_s=0.1)
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    running = asyncio.create_task(lab.client.run(crawl.uid, concurrency=4))
+    await site.wait_for(n=8)
+    store = lab.client._engine.store
+    await store.reap([worker.id for worker in await store.workers()])
+    async with asyncio.timeout(10):
+        await running
+    found = await lab.outcome(crawl.uid)
+    assert len(found.paths) == len(set(found.paths)) == 21
