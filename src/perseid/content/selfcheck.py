@@ -22,7 +22,7 @@ _COUNTED_APART = "pre, select, textarea, button, script, style, svg"
 _ROW = re.compile(r"^[ >]*\|.*$", re.MULTILINE)
 _DELIMITER = re.compile(r"[ >]*\|(?:\s*:?-+:?\s*\|)+\s*$")
 _FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(`{3,})([^`\n]*)$", re.MULTILINE)
-_TARGET = re.compile(r"\]\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
+_TARGET = re.compile(r"(?<!\\)\]\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
 _IMAGE = re.compile(
     r"!\[[^\]\n]*\]\((?:\)|<>|data:|[^)\s]*/(?:placeholder|spacer|blank|lazyload|1x1|transparent)\.(?:gif|png|svg|jpg)\b)",
     re.IGNORECASE,

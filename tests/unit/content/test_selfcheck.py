@@ -207,6 +207,7 @@ def test_each_fault_has_its_word(markdown: str, word: str) -> None:
         "````\n```\n````",
         "```md\n[a](b) | c\n| d\n```",
         "`[a](b)` and `</div>`",
+        "the member operator\\[\\](int) is here",
         "| a \\| b | c |\n| --- | --- |\n| `x` | y |",
         "[m](mailto:a@b.example) [t](tel:+1) ![i](https://x.example/i.png)",
         "Ünïcödé — “quoted” text, Ärger, Élan, ÀÉÎÕÜ, Привет РОССИЯ, 漢字",

@@ -25,7 +25,7 @@ _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _BLOCK_CSS = ", ".join(sorted(BLOCKS - {"html", "body", "noscript"}))
 _IN_LINK_CSS = "h1, h2, h3, h4, h5, h6, pre, table"
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
-_BREAKS = re.compile(f" *{BREAK} *")
+_BREAKS = re.compile(f"(?: *{BREAK} *)+")
 _DEEPEST = 100
 
 
@@ -72,7 +72,7 @@ class Writer:
 
     def paragraph(self, nodes: list[Node]) -> str:
         text = self.inline.run(nodes).strip(f" {BREAK}")
-        return escaped_starts(_BREAKS.sub("  \n", text))
+        return escaped_starts(_BREAKS.sub(_break, text))
 
     def _holds_blocks(self, node: Node, tag: str) -> bool:
         if tag in {"br", "img", "code", "input"}:
@@ -204,6 +204,11 @@ class Writer:
 
     def is_gutter(self, cell: Node) -> bool:
         return not GUTTER_CLASSES.isdisjoint((self.tree.attr(cell, "class") or "").split())
+
+
+def _break(match: re.Match[str]) -> str:
+    """One break is a hard line break, several are a paragraph's end."""
+    return "  \n" if match[0].count(BREAK) == 1 else "\n\n"
 
 
 def _start(value: str | None) -> int:
