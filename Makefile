@@ -43,10 +43,11 @@ scale: $(DEV) ## a crawl of many pages, with its memory and pace
 	$(BIN)/python benchmarks/scale.py $(ARGS)
 
 bench: $(DEV) ## all benchmarks
-	@set -e; for file in benchmarks/*.py; do \
-		case $$file in */scale.py|*/_*) continue;; esac; \
-		echo "== $$file"; $(BIN)/python $$file; \
-	done
+	@failed=; for file in benchmarks/*.py; do \
+		case $$file in */scale.py|*/train_*) continue;; esac; \
+		echo "== $$file"; $(BIN)/python $$file || failed="$$failed $$file"; \
+	done; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean: ## remove what was built; keeps ./out
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

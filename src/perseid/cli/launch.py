@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from perseid.cli.exits import Exit
-from perseid.cli.output import emit, say
+from perseid.cli.output import count, emit, say
 from perseid.cli.places import sole_writer
 from perseid.cli.plan import Resume, Wanted, decide
+from perseid.cli.progress import on_terminal
 from perseid.cli.session import Outcome, Session, work
 from perseid.cli.summary import KEPT, as_json, as_text, resume_command
 from perseid.errors import NotFound
@@ -58,6 +59,8 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
             record = load_record(place)
             step = decide(record, await status_of(client, record), wanted, fresh=fresh)
             if isinstance(step, Resume):
+                if on_terminal():
+                    await _say_where(client, step.record)
                 return await conduct(how, client, place, step.record)
             await _give_up_unfinished(client)
             discard_next(place)
@@ -113,6 +116,11 @@ async def _tell(how: Launch, client: Client, outcome: Outcome) -> None:
         return
     for line in as_text(outcome.crawl, summary, how.out, kept=outcome.kept):
         say(line)
+
+
+async def _say_where(client: Client, record: Record) -> None:
+    counts = (await client.crawl(record.uid)).counts
+    say(f"going on with {record.uid}: {count(counts.done, 'page')} there, {counts.open_pages:,} waiting")
 
 
 def _shown(record: Record | None) -> Record | None:
