@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from perseid.model.ids import WorkerId
-from perseid.ports.store import Store
+from perseid.ports.store import Store, WorkerSeen
 
 
 def host_identity() -> str:
@@ -51,10 +52,15 @@ async def enroll(store: Store) -> WorkerId:
 
 async def take_over_dead(store: Store) -> int:
     """Return the leases of dead processes on this host to waiting, without the delay of a missed heartbeat."""
+    dead = dead_here(await store.workers())
+    return await store.reap(dead) if dead else 0
+
+
+def dead_here(workers: Sequence[WorkerSeen]) -> list[WorkerId]:
+    """Those whose process ran on this host and is no more."""
     here = host_identity()
-    dead = [
+    return [
         worker.id
-        for worker in await store.workers()
+        for worker in workers
         if worker.host == here and process_started(worker.pid) not in (0, worker.pid_started)
     ]
-    return await store.reap(dead) if dead else 0

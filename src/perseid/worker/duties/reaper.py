@@ -1,7 +1,8 @@
 """Return the work of dead workers, and leases past their expiry, to waiting.
 
 A worker is dead when its beat stood still for `dead_after_s` of our own monotonic time in which we could
-read the store: neither a database outage nor a laptop that slept makes the fleet look dead.
+read the store: neither a database outage nor a laptop that slept makes the fleet look dead. One of this host whose
+process is gone is dead at once.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from perseid.model.ids import WorkerId
 from perseid.ports.clock import Clock
 from perseid.ports.store import Store
 from perseid.ports.telemetry import Telemetry
+from perseid.worker.enroll import dead_here
 from perseid.worker.stop import Stop
 
 
 class Reaper:
     """Keeps what it saw of each worker's beat; one a process."""
 
-    def __init__(self, store: Store, clock: Clock, telemetry: Telemetry, *, every_s: float, dead_after_s: float) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, telemetry: Telemetry, *, every_s: float, dead_after_s: float
+    ) -> None:
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
@@ -45,7 +49,8 @@ class Reaper:
             beat, stood = self._still.get(worker.id, (worker.beat, 0.0))
             still[worker.id] = (worker.beat, stood + elapsed if worker.beat == beat else 0.0)
         self._still = still
-        dead = [worker for worker, (_beat, stood) in still.items() if stood >= self._dead_after_s]
+        silent = [worker for worker, (_beat, stood) in still.items() if stood >= self._dead_after_s]
+        dead = list(dict.fromkeys([*silent, *dead_here(seen)]))
         returned = await self._store.reap(dead)
         if dead or returned:
             self._telemetry.trouble("worker.reaped", f"{len(dead)} dead workers, {returned} leases returned to waiting")
