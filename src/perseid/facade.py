@@ -24,7 +24,7 @@ T = TypeVar("T")
 _POLL_S = 0.1
 
 
-async def crawl(
+async def crawl(  # noqa: PLR0913 - the keywords people reach for; the rest is in CrawlOptions
     url: str,
     options: CrawlOptions | None = None,
     *,

@@ -30,5 +30,7 @@ class BlockList:
                 self._entries = (*self._hosts, *(line for line in lines if line))
                 self._read_at = changed
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the block list {self._path} can't be read ({error}); see politeness.block_list") from error
+            raise ConfigError(
+                f"the block list {self._path} can't be read ({error}); see politeness.block_list"
+            ) from error
         return self._entries

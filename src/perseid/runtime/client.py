@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from perseid.config.settings import Settings
 from perseid.crawls import explain as explaining
@@ -63,7 +63,7 @@ class Client:
         engine = await Engine.open(folder, settings or Settings(), allow_named_host=allow_named_host)
         return cls(engine, crew)
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -90,9 +90,7 @@ class Client:
         new = new_batch(urls, options or ScrapeOptions(), uid=new_uid(), key_seed=secrets.randbits(_SEED_BITS))
         return await self._store.crawl_by_id(await self._store.start(new))
 
-    async def run(
-        self, uid: str, *, concurrency: int = 16, processes: int = 1, stop: Stop | None = None
-    ) -> Crawl:
+    async def run(self, uid: str, *, concurrency: int = 16, processes: int = 1, stop: Stop | None = None) -> Crawl:
         """Work on one crawl until it has ended, or until `stop` is asked for. Other processes may help.
 
         `processes` counts this one; further ones are started for it and end with it.

@@ -105,5 +105,3 @@ async def _hosts(engine: Engine) -> Check:
         detail=f"{len(strained)} hosts ask us to slow down" + (f": {', '.join(strained[:5])}" if strained else ""),
         advice="" if not strained else "the crawl waits as they ask; a lower concurrency or a delay may help",
     )
-
-

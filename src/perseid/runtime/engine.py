@@ -21,8 +21,8 @@ from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
 from perseid.observe.telemetry import LogTelemetry
 from perseid.ports.store import HostDefaults
-from perseid.runtime.clock import SystemClock
 from perseid.runtime.blocklist import BlockList
+from perseid.runtime.clock import SystemClock
 from perseid.store.blobs import FileBlobs
 from perseid.store.sqlite.store import SqliteStore
 from perseid.worker.duties import auditor, checkpointer, heartbeat, sweeper

@@ -27,7 +27,9 @@ class FileBlobs:
             part.replace(target)
         except OSError as error:
             part.unlink(missing_ok=True)
-            raise StoreUnavailable(f"{target} can't be written ({error.strerror}); nothing is lost, the page is kept") from error
+            raise StoreUnavailable(
+                f"{target} can't be written ({error.strerror}); nothing is lost, the page is kept"
+            ) from error
 
     def get(self, path: str) -> bytes:
         try:

@@ -180,9 +180,7 @@ class WorkerLoop:
                 pause_s = min(2 * pause_s, _MAX_PAUSE_S)
                 continue
             break
-        self._telemetry.step(
-            finished=len(batch), claimed=len(result.leases), seconds=self._clock.monotonic_s() - began
-        )
+        self._telemetry.step(finished=len(batch), claimed=len(result.leases), seconds=self._clock.monotonic_s() - began)
         self._take_in(result)
 
     def _take_batch(self) -> list[Finished]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import orjson
@@ -32,7 +33,7 @@ class Known(NamedTuple):
     url: str
 
 
-def remembered(tx: Tx, crawl: CrawlRow) -> Set[int]:
+def remembered(tx: Tx, crawl: CrawlRow) -> AbstractSet[int]:
     """Keys that need no look into the database; none where a link seen again still changes something."""
     if crawl.is_batch or crawl.max_depth is not None or crawl.keep_variants:
         return frozenset()
@@ -43,28 +44,15 @@ def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
     """Admit what the crawl has not seen, in order; the number admitted."""
     if crawl.is_batch:
         return _insert(tx, crawl, _within_limit(tx, crawl, list(found)))
-    first: dict[int, Found] = {}
-    seen = remembered(tx, crawl)
-    for item in found:
-        key = item.url.key
-        if key in seen and not item.url.sitemap:
-            continue
-        earlier = first.get(key)
-        if earlier is None or item.depth < earlier.depth:
-            first[key] = item
+    first = _first_of_each_key(tx, crawl, found)
     if not first:
         return 0
     known = _known(tx, crawl.id, first)
-    fresh: list[Found] = []
-    for key, item in first.items():
-        before = known.get(key)
-        if before is None:
-            fresh.append(item)
-        else:
-            _seen_again(tx, crawl, item, before)
+    for key, before in known.items():
+        _seen_again(tx, crawl, first[key], before)
     if crawl.keep_variants:
         _keep_variants(tx, crawl, found, known, first)
-    kept = _within_limit(tx, crawl, fresh)
+    kept = _within_limit(tx, crawl, [item for key, item in first.items() if key not in known])
     admitted = _insert(tx, crawl, kept)
     if crawl.max_depth is not None:
         _keep_edges(tx, crawl, found)
@@ -74,6 +62,20 @@ def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
     # What the limit refused is not remembered: a place may yet be given back.
     tx.new_keys.setdefault(crawl.id, []).extend([*known, *(item.url.key for item in kept)])
     return admitted
+
+
+def _first_of_each_key(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> dict[int, Found]:
+    """One of each key, the nearest to the start, without those that surely change nothing."""
+    seen = remembered(tx, crawl)
+    first: dict[int, Found] = {}
+    for item in found:
+        key = item.url.key
+        if key in seen and not item.url.sitemap:
+            continue
+        earlier = first.get(key)
+        if earlier is None or item.depth < earlier.depth:
+            first[key] = item
+    return first
 
 
 def _known(tx: Tx, crawl: int, keys: Iterable[int]) -> dict[int, Known]:

@@ -19,7 +19,8 @@ _CHECKS = (
     " LEFT JOIN lane l ON l.host = h.id AND l.state = 2 GROUP BY h.id HAVING count(l.id) <> h.waiting",
     "SELECT 'parked queues of team ' || t.id, count(q.id), t.waiting FROM team t"
     " LEFT JOIN queue q ON q.team = t.id AND q.parked = 1 GROUP BY t.id HAVING count(q.id) <> t.waiting",
-    "SELECT 'lane of leased job ' || l.job, 1, 0 FROM lease l WHERE NOT EXISTS (SELECT 1 FROM lane WHERE lane.id = l.lane)",
+    "SELECT 'lane of leased job ' || l.job, 1, 0 FROM lease l WHERE NOT EXISTS (SELECT 1 FROM lane"
+    " WHERE lane.id = l.lane)",
     "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"
     " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0",
 )
@@ -32,7 +33,8 @@ _PLACES = (
 )
 _CRAWL_CHECKS = (
     "SELECT 'open jobs of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.alias_of IS NULL)"
-    " - (SELECT count(*) FROM ended e JOIN url u ON u.id = e.job WHERE u.crawl = c.id), c.open FROM crawl c WHERE c.id = ?1",
+    " - (SELECT count(*) FROM ended e JOIN url u ON u.id = e.job WHERE u.crawl = c.id), c.open FROM"
+    " crawl c WHERE c.id = ?1",
     "SELECT 'pages of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.flags & 1), c.discovered"
     " FROM crawl c WHERE c.id = ?1",
     "SELECT 'pages done of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"

@@ -121,7 +121,9 @@ def _claim_of_queue(
 
 def _host_room(tx: Tx, host: int, wanted: int) -> int:
     """How many of `wanted` the host can serve now, taken from its buckets; -1 where it was given up."""
-    row = tx.one("SELECT max_active - active, interval, burst, open_at, gave_up_at, private FROM host WHERE id = ?", (host,))
+    row = tx.one(
+        "SELECT max_active - active, interval, burst, open_at, gave_up_at, private FROM host WHERE id = ?", (host,)
+    )
     assert row is not None
     room, interval, burst, open_at, gave_up_at, private = (int(value) for value in row)
     if gave_up_at:
@@ -170,7 +172,8 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
     lane, queue, host, team, crawl = place
     rows = tx.all(
         "SELECT u.id, u.key, u.kind, u.url, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops, u.seq,"
-        " h.name, h.gap, h.private, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq > l.head JOIN host h ON h.id = l.host"
+        " h.name, h.gap, h.private, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq >"
+        " l.head JOIN host h ON h.id = l.host"
         " WHERE l.id = ? ORDER BY u.seq LIMIT ?",
         (lane, count + 1),
     )

@@ -88,22 +88,24 @@ def migrate(connection: Connection, path: Path) -> None:
     with _errors(path):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
-            if application not in (0, _APPLICATION_ID):
-                raise StoreError(f"{path} is a database of another program (application id {application:#x})")
-            if version > len(scripts):
-                raise StoreError(
-                    f"{path} was written by a newer Perseid (schema {version}, this one knows {len(scripts)}); upgrade"
-                )
+            version = _known_version(connection, path, newest=len(scripts))
             for number, script in enumerate(scripts[version:], start=version + 1):
                 connection.execute(script.read_text(encoding="utf-8"))
                 connection.execute(f"PRAGMA user_version={number}")
-            if application == 0:
-                connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+
+
+def _known_version(connection: Connection, path: Path, *, newest: int) -> int:
+    application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    if application not in (0, _APPLICATION_ID):
+        raise StoreError(f"{path} is a database of another program (application id {application:#x})")
+    if version > newest:
+        raise StoreError(f"{path} was written by a newer Perseid (schema {version}, this one knows {newest}); upgrade")
+    return version
 
 
 def _pragma(connection: Connection, name: str) -> int:

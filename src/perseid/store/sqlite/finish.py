@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perseid.model.job import EndState, JobKind
 from perseid.model.verdict import Denied, FailureCode
-from perseid.ports.store import Again, Done, End, Failed, Finished, NewUrl, Refused, StoredDocument
+from perseid.ports.store import Again, Done, Failed, Finished, NewUrl, Refused, StoredDocument
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, remembered, shorten
 from perseid.store.sqlite.tx import CrawlRow, Tx
@@ -221,7 +221,8 @@ def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
 def _store(tx: Tx, crawl: CrawlRow, job: int, document: StoredDocument, state: EndState) -> int:
     crawl.documents += 1
     tx.execute(
-        "INSERT INTO document (crawl, seq, job, state, status, url, title, blob, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO document (crawl, seq, job, state, status, url, title, blob, body) VALUES (?, ?,"
+        " ?, ?, ?, ?, ?, ?, ?)",
         (
             crawl.id, crawl.documents, job, int(state), document.status, document.url, document.title, document.blob,
             document.body,

@@ -117,7 +117,8 @@ def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
     ):
         runnable = 0
         lanes = tx.all(
-            "SELECT l.id, l.queue, q.active < q.max_active AND q.closed = 0 AND q.parked = 0 FROM lane l JOIN queue q ON q.id = l.queue"
+            "SELECT l.id, l.queue, q.active < q.max_active AND q.closed = 0 AND q.parked = 0 FROM"
+            " lane l JOIN queue q ON q.id = l.queue"
             " WHERE l.host = ? AND l.state = 2 ORDER BY l.parked_at LIMIT ?",
             (host, min(room, _WAKE_PASSED_ALONG) + _WAKE_PASSED_ALONG),
         )

@@ -25,7 +25,8 @@ def start(tx: Tx, new: NewCrawl) -> CrawlId:
     deadline = None if new.deadline_us is None else tx.now + new.deadline_us
     row = tx.one(
         "INSERT INTO crawl (uid, team, kind, url, key_seed, max_pages, max_depth, keep_variants, max_denied,"
-        " max_sitemaps, created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        " max_sitemaps, created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+        " ?, ?, ?, ?) RETURNING id",
         (
             new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
             int(new.keep_variants), new.max_denied, new.max_sitemap_files, tx.now, new.ttl_us, deadline, new.options,
@@ -129,7 +130,8 @@ def _past_deadline(tx: Tx, chunk: int) -> int:
         # Pages in flight may still bring links home: those are never claimed, and fail in the next round.
         tx.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl_id,))
         waiting = tx.all(
-            "DELETE FROM retry WHERE (run_at, job) IN (SELECT run_at, job FROM retry WHERE crawl = ? LIMIT ?) RETURNING job",
+            "DELETE FROM retry WHERE (run_at, job) IN (SELECT run_at, job FROM retry WHERE crawl = ?"
+            " LIMIT ?) RETURNING job",
             (crawl_id, chunk),
         )
         jobs = [tx.one("SELECT id, flags, attempts FROM url WHERE id = ?", row) or (0, 0, 0) for row in waiting]
@@ -196,7 +198,8 @@ def _drop_queues(tx: Tx, crawl_id: int) -> None:
 
 def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:
     rows = tx.all(
-        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND ended_at <= ?1 AND (?2 IS NULL OR id = ?2) ORDER BY id",
+        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND ended_at <= ?1 AND (?2 IS NULL OR"
+        " id = ?2) ORDER BY id",
         (ended_before, only),
     )
     return [row[0] for row in rows]
@@ -213,7 +216,8 @@ def prune_chunk(tx: Tx, crawl: int, chunk: int) -> bool:
     for statement in (
         "DELETE FROM document WHERE id IN (SELECT id FROM document WHERE crawl = ? LIMIT ?)",
         "DELETE FROM denied WHERE id IN (SELECT id FROM denied WHERE crawl = ? LIMIT ?)",
-        "DELETE FROM edge WHERE (crawl, parent, child) IN (SELECT crawl, parent, child FROM edge WHERE crawl = ? LIMIT ?)",
+        "DELETE FROM edge WHERE (crawl, parent, child) IN (SELECT crawl, parent, child FROM edge"
+        " WHERE crawl = ? LIMIT ?)",
         "DELETE FROM cut WHERE (crawl, parent, key) IN (SELECT crawl, parent, key FROM cut WHERE crawl = ? LIMIT ?)",
         "DELETE FROM variant WHERE (crawl, key, url) IN (SELECT crawl, key, url FROM variant WHERE crawl = ? LIMIT ?)",
     ):

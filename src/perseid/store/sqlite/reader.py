@@ -25,58 +25,34 @@ from perseid.ports.inspect import (
     Progress,
 )
 from perseid.store.sqlite.connection import Connection, Row, reading
-from perseid.store.sqlite.tx import clean
+from perseid.store.sqlite.explain import explain
+from perseid.store.sqlite.jobs import JOB, STATE_CLAUSES, job_view
 
 T = TypeVar("T")
-_REFERRERS = 50
-
 _COUNTS = tuple(Counts.__struct_fields__)
 _CRAWL = (
     "SELECT id, uid, team, kind, url, options, key_seed, status, created_at, ended_at,"  # noqa: S608 - constants
     f" CASE WHEN ttl IS NULL THEN NULL ELSE ended_at + ttl END, error, note, {', '.join(_COUNTS)} FROM crawl"
 )
-# The state of a job, from where its rows are; backlog is work behind a gate that has no room.
-_JOB = (
-    "SELECT u.id, u.crawl, u.kind, u.url, u.depth, u.attempts, u.stalls, h.name, e.state, coalesce(e.code, ''),"
-    " coalesce(e.message, ''), le.job IS NOT NULL, c.status,"
-    " EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id),"
-    " ln.state = 2 OR q.active >= q.max_active OR q.parked = 1"
-    " FROM url u JOIN crawl c ON c.id = u.crawl LEFT JOIN ended e ON e.job = u.id LEFT JOIN lease le ON le.job = u.id"
-    " LEFT JOIN lane ln ON ln.id = u.lane LEFT JOIN queue q ON q.id = ln.queue LEFT JOIN host h ON h.id = ln.host"
-)
-_STATE_CLAUSES = {
-    JobState.COMPLETED: "e.state = 0",
-    JobState.FAILED: "e.state = 1",
-    JobState.DUPLICATE: "e.state = 2",
-    JobState.DENIED: "e.state = 3",
-    JobState.ACTIVE: "e.job IS NULL AND le.job IS NOT NULL",
-    JobState.RETRYING: "e.job IS NULL AND EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id)",
-    JobState.CANCELLED: "e.job IS NULL AND le.job IS NULL AND c.status IN (2, 3)",
-    JobState.QUEUED: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND NOT"
-    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
-    JobState.BACKLOG: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND"
-    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
-}
 
 
 def _crawl(row: Row) -> Crawl:
     return Crawl(
-        id=CrawlId(row[0]), uid=row[1], team=row[2], kind=CrawlKind(row[3]), url=row[4], options=row[5], key_seed=row[6],
-        status=CrawlStatus(row[7]), created_at=row[8], ended_at=row[9], expires_at=row[10], error=row[11], note=row[12],
+        id=CrawlId(row[0]),
+        uid=row[1],
+        team=row[2],
+        kind=CrawlKind(row[3]),
+        url=row[4],
+        options=row[5],
+        key_seed=row[6],
+        status=CrawlStatus(row[7]),
+        created_at=row[8],
+        ended_at=row[9],
+        expires_at=row[10],
+        error=row[11],
+        note=row[12],
         counts=Counts(**dict(zip(_COUNTS, row[13:], strict=True))),
-    )  # fmt: skip
-
-
-def _state(end: int | None, *, leased: bool, crawl_status: int, retrying: bool, gated: bool) -> JobState:
-    if end is not None:
-        return END_STATES[EndState(end)]
-    if leased:
-        return JobState.ACTIVE
-    if crawl_status != CrawlStatus.SCRAPING:
-        return JobState.CANCELLED
-    if retrying:
-        return JobState.RETRYING
-    return JobState.BACKLOG if gated else JobState.QUEUED
+    )
 
 
 class SqliteReader:
@@ -119,7 +95,8 @@ class SqliteReader:
 
     async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]:
         rows = await self._all(
-            "SELECT seq, job, url, status, state, body, blob FROM document WHERE crawl = ? AND seq > ? ORDER BY seq LIMIT ?",
+            "SELECT seq, job, url, status, state, body, blob FROM document WHERE crawl = ? AND seq >"
+            " ? ORDER BY seq LIMIT ?",
             (crawl, after, limit),
         )
         return [
@@ -129,7 +106,8 @@ class SqliteReader:
 
     async def failures(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[FailureRow]:
         rows = await self._all(
-            "SELECT e.job, u.url, e.code, coalesce(e.message, ''), e.status, e.attempts, e.at, p.url FROM ended e INDEXED BY ended_other_than_done"
+            "SELECT e.job, u.url, e.code, coalesce(e.message, ''), e.status, e.attempts, e.at, p.url"
+            " FROM ended e INDEXED BY ended_other_than_done"
             " JOIN url u ON u.id = e.job LEFT JOIN url p ON p.id = u.parent"
             " WHERE e.crawl = ? AND e.state <> 0 AND e.state = 1 AND e.job > ? ORDER BY e.job LIMIT ?",
             (crawl, after, limit),
@@ -139,14 +117,16 @@ class SqliteReader:
     async def failure_counts(self, crawl: CrawlId) -> dict[str, int]:
         return dict(
             await self._all(
-                "SELECT code, count(*) FROM ended INDEXED BY ended_other_than_done WHERE crawl = ? AND state <> 0 AND state = 1 GROUP BY code ORDER BY 2 DESC",
+                "SELECT code, count(*) FROM ended INDEXED BY ended_other_than_done WHERE crawl = ?"
+                " AND state <> 0 AND state = 1 GROUP BY code ORDER BY 2 DESC",
                 (crawl,),
             )
         )
 
     async def denied(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[DeniedRow]:
         rows = await self._all(
-            "SELECT d.id, d.url, d.reason, d.rule, d.value, p.url FROM denied d INDEXED BY denied_listing LEFT JOIN url p ON p.id = d.parent"
+            "SELECT d.id, d.url, d.reason, d.rule, d.value, p.url FROM denied d INDEXED BY"
+            " denied_listing LEFT JOIN url p ON p.id = d.parent"
             " WHERE d.crawl = ? AND d.id > ? ORDER BY d.id LIMIT ?",
             (crawl, after, limit),
         )
@@ -175,7 +155,8 @@ class SqliteReader:
 
     async def admitted(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[tuple[JobId, str]]:
         rows = await self._all(
-            "SELECT id, url FROM url WHERE +crawl = ? AND id > ? AND flags & 1 ORDER BY id LIMIT ?", (crawl, after, limit)
+            "SELECT id, url FROM url WHERE +crawl = ? AND id > ? AND flags & 1 ORDER BY id LIMIT ?",
+            (crawl, after, limit),
         )
         return [(JobId(job), url) for job, url in rows]
 
@@ -190,19 +171,21 @@ class SqliteReader:
     async def jobs(
         self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100
     ) -> list[JobView]:
-        clause = "" if state is None else f" AND {_STATE_CLAUSES[state]}"
+        clause = "" if state is None else f" AND {STATE_CLAUSES[state]}"
         rows = await self._all(
-            f"{_JOB} WHERE u.id > ?1 AND u.alias_of IS NULL AND (?2 IS NULL OR +u.crawl = ?2){clause} ORDER BY u.id LIMIT ?3",
+            f"{JOB} WHERE u.id > ?1 AND u.alias_of IS NULL AND (?2 IS NULL OR +u.crawl = ?2){clause}"
+            f" ORDER BY u.id LIMIT ?3",
             (after, crawl, limit),
         )
-        return [_job(row) for row in rows]
+        return [job_view(row) for row in rows]
 
     async def explain(self, crawl: CrawlId, keys: list[int], url: str) -> Explanation:
-        return await self._read(lambda connection: _explain(connection, crawl, keys, url))
+        return await self._read(lambda connection: explain(connection, crawl, keys, url))
 
     async def progress(self, crawl: CrawlId) -> Progress:
         (counts,) = await self._all(
-            "SELECT (SELECT open FROM crawl WHERE id = ?1 AND status = 0), (SELECT coalesce(sum(active), 0) FROM queue WHERE crawl = ?1),"
+            "SELECT (SELECT open FROM crawl WHERE id = ?1 AND status = 0), (SELECT"
+            " coalesce(sum(active), 0) FROM queue WHERE crawl = ?1),"
             " (SELECT count(*) FROM retry WHERE crawl = ?1)",
             (crawl,),
         )
@@ -221,92 +204,3 @@ class SqliteReader:
             (limit,),
         )
         return [HostView(*row) for row in rows]
-
-
-def _job(row: Row) -> JobView:
-    (
-        job,
-        crawl,
-        kind,
-        url,
-        depth,
-        attempts,
-        stalls,
-        host,
-        end,
-        code,
-        message,
-        leased,
-        status,
-        retrying,
-        gated,
-    ) = row
-    state = _state(end, leased=bool(leased), crawl_status=status, retrying=bool(retrying), gated=bool(gated))
-    return JobView(JobId(job), CrawlId(crawl), JobKind(kind), url, state, depth, attempts, stalls, host, code, message)
-
-
-def _referrers(connection: Connection, parent: int | None) -> tuple[str, ...]:
-    chain: list[str] = []
-    while parent is not None and len(chain) < _REFERRERS:
-        row = connection.execute("SELECT url, kind, parent FROM url WHERE id = ?", (parent,)).fetchone()
-        if row is None:
-            break
-        url, kind, parent = row
-        if kind != JobKind.KICKOFF:
-            chain.append(url)
-    return tuple(chain)
-
-
-def _explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -> Explanation:
-    found = connection.execute("SELECT uid, refused_beyond, kind FROM crawl WHERE id = ?", (crawl,)).fetchone()
-    if found is None:
-        raise NotFound(f"no crawl number {crawl}")
-    uid, beyond, kind = found
-    wanted = orjson.dumps(keys).decode()
-    # In a batch a key is the job's own number: the URL itself tells them apart, the latest of its jobs counts.
-    same = "u.url = ?3" if kind == CrawlKind.BATCH else "u.key IN (SELECT value FROM json_each(?2)) AND ?3 <> ''"
-    row = connection.execute(
-        f"SELECT u.id, u.alias_of, u.parent, u.url FROM url u WHERE u.crawl = ?1 AND ?2 <> '' AND {same}"  # noqa: S608
-        " ORDER BY u.id DESC LIMIT 1",
-        (crawl, wanted, clean(url)),
-    ).fetchone()
-    if row is not None:
-        return _explain_job(connection, uid, url, row)
-    row = connection.execute(
-        "SELECT reason, rule, value, parent, url FROM denied WHERE crawl = ? AND key IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (crawl, wanted),
-    ).fetchone()
-    if row is not None:
-        reason, rule, value, parent, seen_as = row
-        message = Denial(DenialReason(reason), rule, value).message
-        return Explanation(
-            url=url, crawl=uid, state="refused", reason=reason, message=message, seen_as=seen_as,
-            referrers=_referrers(connection, parent),
-        )  # fmt: skip
-    message = (
-        f"Not recorded: the ledger of this crawl is full, {beyond} more refusals were only counted."
-        if beyond
-        else "The crawl never met this URL: no page it read links to it, and no sitemap names it."
-    )
-    return Explanation(url=url, crawl=uid, state="unknown", message=message)
-
-
-def _explain_job(connection: Connection, uid: str, url: str, row: Row) -> Explanation:
-    job, alias_of, parent, seen_as = row
-    found = connection.execute(f"{_JOB} WHERE u.id = ?", (alias_of or job,)).fetchone()
-    assert found is not None
-    view = _job(found)
-    status, final, other, attempts = connection.execute(
-        "SELECT status, final, other, attempts FROM ended WHERE job = ?", (view.job,)
-    ).fetchone() or (None, None, None, view.attempts)
-    message = view.message
-    if alias_of is not None:
-        message = f"Redirects of {view.url} end here; the page is kept under that URL. {message}".strip()
-    elif view.state is JobState.DUPLICATE and other is not None:
-        (target,) = connection.execute("SELECT url FROM url WHERE id = ?", (other,)).fetchone() or ("another page",)
-        message = f"It redirects to a page the crawl has anyway: {target}."
-    return Explanation(
-        url=url, crawl=uid, state="alias" if alias_of is not None else view.state.value, reason=view.code, message=message,
-        referrers=_referrers(connection, parent), attempts=attempts, stalls=view.stalls, status=status, depth=view.depth,
-        seen_as=seen_as, final_url=final or "",
-    )  # fmt: skip

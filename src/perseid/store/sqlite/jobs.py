@@ -1,0 +1,66 @@
+"""What state a job is in, from where its rows are: the store keeps no status column."""
+
+from __future__ import annotations
+
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId, JobId
+from perseid.model.job import END_STATES, EndState, JobKind, JobState
+from perseid.ports.inspect import JobView
+from perseid.store.sqlite.connection import Row
+
+# The state of a job, from where its rows are; backlog is work behind a gate that has no room.
+JOB = (
+    "SELECT u.id, u.crawl, u.kind, u.url, u.depth, u.attempts, u.stalls, h.name, e.state, coalesce(e.code, ''),"
+    " coalesce(e.message, ''), le.job IS NOT NULL, c.status,"
+    " EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id),"
+    " ln.state = 2 OR q.active >= q.max_active OR q.parked = 1"
+    " FROM url u JOIN crawl c ON c.id = u.crawl LEFT JOIN ended e ON e.job = u.id LEFT JOIN lease le ON le.job = u.id"
+    " LEFT JOIN lane ln ON ln.id = u.lane LEFT JOIN queue q ON q.id = ln.queue LEFT JOIN host h ON h.id = ln.host"
+)
+STATE_CLAUSES = {
+    JobState.COMPLETED: "e.state = 0",
+    JobState.FAILED: "e.state = 1",
+    JobState.DUPLICATE: "e.state = 2",
+    JobState.DENIED: "e.state = 3",
+    JobState.ACTIVE: "e.job IS NULL AND le.job IS NOT NULL",
+    JobState.RETRYING: "e.job IS NULL AND EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id)",
+    JobState.CANCELLED: "e.job IS NULL AND le.job IS NULL AND c.status IN (2, 3)",
+    JobState.QUEUED: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND NOT"
+    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
+    JobState.BACKLOG: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND"
+    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
+}
+
+
+def job_view(row: Row) -> JobView:
+    (
+        job,
+        crawl,
+        kind,
+        url,
+        depth,
+        attempts,
+        stalls,
+        host,
+        end,
+        code,
+        message,
+        leased,
+        status,
+        retrying,
+        gated,
+    ) = row
+    state = _state(end, leased=bool(leased), crawl_status=status, retrying=bool(retrying), gated=bool(gated))
+    return JobView(JobId(job), CrawlId(crawl), JobKind(kind), url, state, depth, attempts, stalls, host, code, message)
+
+
+def _state(end: int | None, *, leased: bool, crawl_status: int, retrying: bool, gated: bool) -> JobState:
+    if end is not None:
+        return END_STATES[EndState(end)]
+    if leased:
+        return JobState.ACTIVE
+    if crawl_status != CrawlStatus.SCRAPING:
+        return JobState.CANCELLED
+    if retrying:
+        return JobState.RETRYING
+    return JobState.BACKLOG if gated else JobState.QUEUED
