@@ -28,17 +28,21 @@ def pdf(lines: list[str], *, pages: int = 1, title: str = "The Title") -> bytes:
     for number, line in enumerate(lines):
         height -= 16
         if line:
+            font = "F2" if line.startswith(("def", " ")) else "F1"
             size = 24 if number == 0 else 11
-            escaped = line.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-            body.append(f"/F1 {size} Tf 1 0 0 1 50 {height} Tm ({escaped}) Tj")
+            escaped = line.lstrip().replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+            body.append(
+                f"/{font} {size} Tf 1 0 0 1 {50 + 6.6 * (len(line) - len(line.lstrip())):g} {height} Tm ({escaped}) Tj"
+            )
     stream = zlib.compress("\n".join([*body, "ET"]).encode("latin-1"))
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Kids [{' '.join(['4 0 R'] * pages)}] /Count {pages} >>".encode(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R /F2 7 0 R >> >> /Contents 5 0 R >>",
         f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
         f"<< /Title ({title}) >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Courier >>",
     ]
     out = b"%PDF-1.4\n"
     places = []
@@ -64,6 +68,13 @@ async def test_a_pdf_becomes_headings_and_paragraphs() -> None:
     assert built.document.title == "The Title"
     assert built.document.metadata["numPages"] == 1
     assert built.document.links == ["https://x.example/y"]
+
+
+async def test_lines_in_a_font_of_fixed_width_are_code() -> None:
+    lines = ["Head", "", "The function reads:", "def f(x):", "    if x:", "        return 1", "and so on."]
+    built = await Converter().document_of(page(pdf(lines)), ScrapeOptions())
+    assert isinstance(built, Built)
+    assert "\n\n```\ndef f(x):\n    if x:\n        return 1\n```\n\nand so on." in (built.document.markdown or "")
 
 
 async def test_a_pdf_is_known_by_its_bytes_not_its_label() -> None:

@@ -5,6 +5,7 @@ Run it in a process that may die (`perseid.content.child`): PDFium is C++ and th
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections import Counter
 from itertools import pairwise
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 MOST_PAGES = 2_000
 MOST_CHARACTERS = 20_000_000
 
+_MONOSPACED = re.compile(
+    r"mono|monl|courier|consol|typewriter|menlo|inconsolata|fixed|(?:cm|sf|ec|lm)\w*tt\d*$", re.IGNORECASE
+)
 _BULLET = re.compile(r"^\s*(?:[•◦▪‣·●○■]|[-\u2013\u2014*](?=\s)|\(?\d{1,3}[.)](?=\s))\s*")
 _DIGITS = re.compile(r"\d+")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
@@ -35,6 +39,8 @@ class Line(NamedTuple):
     left: float
     bottom: float
     size: float
+    code: bool = False
+    """Set in a font of fixed width from its first to its last character."""
 
 
 def read_pdf(data: bytes) -> Pdf:
@@ -118,8 +124,20 @@ def _measured(words: pypdfium2.PdfTextPage, index: int, content: str) -> Line:
         # Scaled text says size 1; the box then tells more.
         size = max(size, (top - bottom) * 0.6) if size < 2 else size
     soft = content.rstrip("\ufffe\x02\xad")
+    end = index + len(content.strip()) - 1
+    code = end < words.count_chars() and all(
+        _MONOSPACED.search(_font(words, place)) for place in (index, end, (index + end) // 2)
+    )
     text = _clean(soft) + ("\xad" if len(soft) < len(content.rstrip()) else "")
-    return Line(text.rstrip() if not text.endswith("\xad") else text, left, bottom, size)
+    return Line(text.rstrip() if not text.endswith("\xad") else text, left, bottom, size, code)
+
+
+def _font(words: pypdfium2.PdfTextPage, index: int) -> str:
+    """The name of the font of one character, "" where PDFium knows none."""
+    name = ctypes.create_string_buffer(128)
+    flags = ctypes.c_int()
+    size = raw.FPDFText_GetFontInfo(words, index, name, len(name), flags)
+    return name.value.decode("utf-8", "replace") if 0 < size <= len(name) else ""
 
 
 def _without_running_heads(pages: list[list[Line]]) -> list[list[Line]]:
@@ -180,6 +198,10 @@ def _pitch(page: list[Line]) -> float:
 
 def _starts_block(above: Line, line: Line, pitch: float) -> bool:
     step = above.bottom - line.bottom
+    if line.code != above.code:
+        return abs(step) > 0.3 * max(line.size, 1)
+    if line.code:
+        return step < 0 or (pitch > 0 and step > 3 * pitch)
     if _BULLET.match(line.text) or abs(line.size - above.size) > 0.1 * max(above.size, 1):
         return abs(step) > 0.3 * max(line.size, 1)  # a raised mark on the same line starts nothing
     if step < -2 * max(line.size, 1):
@@ -190,6 +212,8 @@ def _starts_block(above: Line, line: Line, pitch: float) -> bool:
 
 
 def _block(group: list[Line], levels: dict[float, int]) -> str:
+    if all(line.code for line in group) and (len(group) > 1 or len(group[0].text) > 20):
+        return _code(group)
     text = _flowing([line.text for line in group])
     level = levels.get(round(group[0].size * 2) / 2, 0)
     if level and len(text) < 200 and any(char.isalpha() for char in text):
@@ -200,6 +224,15 @@ def _block(group: list[Line], levels: dict[float, int]) -> str:
         number = mark.strip("().")
         return f"{f'{number}.' if number.isdigit() else '-'} {escaped(text[bullet.end() :]).strip()}"
     return escaped_starts(escaped(text).strip())
+
+
+def _code(group: list[Line]) -> str:
+    """Lines in a font of fixed width, indented as they stand on the page."""
+    edge = min(line.left for line in group)
+    width = max(group[0].size * 0.6, 1.0)
+    lines = [" " * min(round((line.left - edge) / width), 80) + line.text.strip() for line in group]
+    fence = "`" * (3 if "```" not in "".join(lines) else 8)
+    return "\n".join((fence, *lines, fence))
 
 
 def _flowing(lines: list[str]) -> str:
@@ -217,8 +250,8 @@ def _mended(blocks: list[str]) -> Iterator[str]:
     """Paragraphs cut by a page's end joined again."""
     held = ""
     for block in blocks:
-        plain = not block.startswith(("#", "- ")) and not block[:1].isdigit()
-        if held and plain and block[:1].islower() and not _SENTENCE_END.search(held) and held[0] != "#":
+        plain = not block.startswith(("#", "- ", "```")) and not block[:1].isdigit()
+        if held and plain and block[:1].islower() and not _SENTENCE_END.search(held) and held[0] not in "#`":
             held = f"{held} {block}"
             continue
         if held:
