@@ -71,7 +71,7 @@ class PolitenessSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     block_list: str = ""
     """File of hosts never to be fetched, one a line; read again when it changes."""
     blocked_hosts: tuple[str, ...] = ()
-    """Further such hosts; `example.org` covers its sub-domains."""
+    """Further such hosts; `*.example.org` covers sub-domains too."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from perseid.content.features import Columns
 
-_FILE = Path(__file__).with_name("forest.txt")
+FILE = Path(__file__).with_name("forest.txt")
 
 _SURE = 3.5
 """Log-odds beyond which the rest of the trees is not asked."""
@@ -34,7 +34,7 @@ def log_odds(columns: Columns) -> list[float]:
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[list[str], Callable[..., list[float]]]:
     """The columns the forest asks for, and the forest as one Python function over them."""
-    trees = [line.split() for line in _FILE.read_text("ascii").splitlines() if line and line[0] != "#"]
+    trees = [line.split() for line in FILE.read_text("ascii").splitlines() if line and line[0] != "#"]
     variables: dict[str, str] = {}
     body: list[str] = []
     for number, tree in enumerate(trees):
@@ -59,7 +59,7 @@ def _compiled() -> tuple[list[str], Callable[..., list[float]]]:
     )
     scope: dict[str, Any] = {}
     # The source is made of numbers and our own variable names: twenty times faster than walking tables.
-    exec(compile(source, str(_FILE), "exec"), scope)  # noqa: S102
+    exec(compile(source, str(FILE), "exec"), scope)  # noqa: S102
     return names, scope["judge"]
 
 

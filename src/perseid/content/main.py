@@ -14,7 +14,7 @@ from perseid.content.survey import Survey
 if TYPE_CHECKING:
     from perseid.dom.tree import Node, Tree
 
-_NEVER = (
+NEVER = (
     "script, style, template, iframe, svg, select, textarea, input, button, object, embed, canvas, datalist, "
     "progress, meter, link, meta, noframes"
 )
@@ -50,7 +50,7 @@ def main_content(tree: Tree, *, url: str) -> Main:
     if marked is not None:
         return Main(node=marked, page_type=pagetype.DOCUMENTATION, confidence=0.95)
     page = pagetype.facts(tree, url)
-    for node in tree.select(_NEVER, tree.body):
+    for node in tree.select(NEVER, tree.body):
         tree.remove(node)
     survey = Survey(tree.flatten())
     if not survey.units:

@@ -14,7 +14,7 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from perseid.crawls import outcome
-from perseid.crawls.context import CrawlContext, Contexts
+from perseid.crawls.context import Contexts, CrawlContext
 from perseid.dom import url as urls
 from perseid.links.host import politeness_host
 from perseid.links.robots import Robots
@@ -27,7 +27,7 @@ from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that other hosts than the one named must not see.
-_CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.I)
+_CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.IGNORECASE)
 
 
 class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ class Outcome(NamedTuple):
 
 def retry_delay_us(attempts: int, jitter: float) -> int:
     """Pause before attempt number `attempts` + 2: 1, 2, 4 … s, at most 60 s, plus up to half of it."""
-    return int(min(2.0**attempts, _MAX_RETRY_S) * (1 + jitter / 2) * 1_000_000)
+    return int(min(2.0 ** min(attempts, 10), _MAX_RETRY_S) * (1 + jitter / 2) * 1_000_000)
 
 
 def of_status(lease: Lease, response: Response, *, host: str, max_attempts: int, jitter: float) -> Outcome | None:

@@ -16,7 +16,7 @@ from perseid.links.robots import Robots
 from perseid.links.sitemap.candidate import candidates
 from perseid.model.document import Document
 from perseid.model.job import JobKind
-from perseid.model.verdict import Denial, DenialReason, FailureCode, Judged
+from perseid.model.verdict import Denial, DenialReason, Judged
 from perseid.ports.blob import Blobs
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Response, RobotsSource

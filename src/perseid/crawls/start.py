@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 import msgspec
 
+from perseid.crawls.check import check_request
 from perseid.dom import url as urls
 from perseid.errors import ConfigError, InvalidURL
 from perseid.links.host import politeness_host
@@ -18,7 +20,8 @@ from perseid.model.job import JobKind
 from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
 from perseid.ports.store import NewCrawl, NewUrl
 
-_BARE_HOST = re.compile(r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.I)
+_LONGEST_S = 365 * 86_400
+_BARE_HOST = re.compile(r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.IGNORECASE)
 
 
 def web_url(text: str) -> str:
@@ -41,10 +44,11 @@ def check_scrape(options: ScrapeOptions) -> None:
             raise ConfigError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
     if not options.formats:
         raise ConfigError(f"no format chosen; choose from {', '.join(FORMATS)}")
-    if options.timeout_s <= 0:
+    if not 0 < options.timeout_s < math.inf:
         raise ConfigError(f"the timeout must be above 0 s, not {options.timeout_s}")
     if options.max_attempts < 1:
         raise ConfigError(f"a page needs at least one attempt, not {options.max_attempts}")
+    check_request(options)
 
 
 def check_crawl(options: CrawlOptions) -> None:
@@ -64,8 +68,8 @@ def check_crawl(options: CrawlOptions) -> None:
         if value is not None and value < least:
             raise ConfigError(f"{name} must be at least {least}, not {value}")
     for name, seconds in (("delay_s", options.delay_s), ("deadline_s", options.deadline_s)):
-        if seconds is not None and seconds <= 0:
-            raise ConfigError(f"{name} must be above 0, not {seconds}")
+        if seconds is not None and not 0 < seconds <= _LONGEST_S:
+            raise ConfigError(f"{name} must be above 0 and at most {_LONGEST_S} (a year), not {seconds}")
 
 
 def new_crawl(url: str, options: CrawlOptions, *, uid: str, key_seed: int, blocked_hosts: Sequence[str] = ()) -> NewCrawl:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -26,7 +27,8 @@ class FileBlobs:
                 os.fsync(file.fileno())
             part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
             raise StoreUnavailable(
                 f"{target} can't be written ({error.strerror}); nothing is lost, the page is kept"
             ) from error

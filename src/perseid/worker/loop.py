@@ -17,7 +17,7 @@ from perseid.errors import StoreError
 from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
 from perseid.ports.clock import Clock
-from perseid.ports.store import Again, Finished, Lease, StepResult, Store
+from perseid.ports.store import Again, Finished, HostNote, Lease, StepResult, Store
 from perseid.ports.telemetry import Telemetry
 from perseid.worker.stop import Stop
 
@@ -75,9 +75,11 @@ class WorkerLoop:
         self._claim_at = 0.0
         self._idle_s = options.idle_s
         self._wake = asyncio.Event()
+        self._stop = Stop()
 
     async def run(self, stop: Stop, over: Callable[[], Awaitable[bool]]) -> None:
         """Work; on the way out everything held is either committed or given back."""
+        self._stop = stop
         self.worker = await self._enroll()
         asked = asyncio.create_task(self._watch(stop))
         try:
@@ -158,7 +160,10 @@ class WorkerLoop:
             pass
 
     async def _step(self, want: int) -> None:
-        """Commit what is finished and claim more. While the store is away, keep all and try again."""
+        """Commit what is finished and claim more. While the store is away, keep all and try again.
+
+        Told to stop now, it gives up at the first refusal: what is not committed is fetched again.
+        """
         batch = self._take_batch()
         pause_s = 0.5
         while True:
@@ -173,10 +178,10 @@ class WorkerLoop:
                     crawl=self._options.only,
                 )
             except StoreError as error:
-                if not error.retryable:
+                if not error.retryable or self._stop.urgent:
                     raise
                 self._telemetry.trouble("store.failed", f"{error}; trying again in {pause_s:g} s")
-                await self._clock.sleep(pause_s)
+                await self._stop.rest(pause_s)
                 pause_s = min(2 * pause_s, _MAX_PAUSE_S)
                 continue
             break
@@ -248,6 +253,14 @@ class WorkerLoop:
     def _give_back(self, leases: list[Lease]) -> None:
         self._finished += [Finished(lease=lease, end=Again(hops=lease.hops)) for lease in leases]
 
+    def _break_off(self) -> None:
+        """Cancel what runs and give it back; a host that wants pauses has just been asked."""
+        for lease, task in self._running.values():
+            task.cancel()
+            notes = (HostNote(host=lease.host, request_age_us=0),) if lease.gap_us > 0 else ()
+            self._finished.append(Finished(lease=lease, end=Again(hops=lease.hops), hosts=notes))
+        self._running.clear()
+
     async def _wind_down(self, stop: Stop) -> None:
         """Give back what has not begun, wait for what has (unless told not to), commit it all."""
         self._give_back(list(self._ready))
@@ -262,9 +275,7 @@ class WorkerLoop:
                     await self._wake.wait()
             except TimeoutError:
                 pass
-        interrupted = [lease for lease, task in self._running.values() if task.cancel()]
-        self._running.clear()
-        self._give_back(interrupted)
+        self._break_off()
         while self._finished:
             await self._step(0)
         await self._store.reap([self.worker])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 
 class Stop:
@@ -35,9 +36,13 @@ class Stop:
 
     async def sleep(self, seconds: float) -> bool:
         """Sleep, or less if a stop is asked for; whether one was."""
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._asked.wait()
-        except TimeoutError:
-            pass
         return self._asked.is_set()
+
+    async def rest(self, seconds: float) -> None:
+        """Sleep, or less if told to stop now."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._now.wait()

@@ -139,7 +139,12 @@ def _host_room(tx: Tx, host: int, wanted: int) -> int:
         if count <= 0:
             tx.execute("UPDATE host SET open_at = max(open_at, ?) WHERE id = ?", (start, host))
             return 0
-    tx.execute("UPDATE host SET active = active + ?, open_at = max(open_at, ?) WHERE id = ?", (count, start, host))
+    # With a gap the next request can't be due before this one's claim plus the gap, whatever becomes of it.
+    tx.execute(
+        "UPDATE host SET active = active + ?1, open_at = max(open_at, ?2, CASE WHEN gap > 0 THEN ?3 + gap ELSE 0 END)"
+        " WHERE id = ?4",
+        (count, start, tx.now, host),
+    )
     return count
 
 

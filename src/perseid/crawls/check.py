@@ -1,0 +1,45 @@
+"""What a caller wants sent and kept, checked before the first request rather than on every page."""
+
+from __future__ import annotations
+
+import re
+
+from perseid.dom import tree as trees
+from perseid.dom import url as urls
+from perseid.errors import ConfigError
+from perseid.model.options import ScrapeOptions
+
+# RFC 9110, 5.1 and 5.6.2; RFC 6265, 4.1.1 for cookie values, read as leniently as browsers send them.
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNSENDABLE = re.compile(r"[\0\r\n]")
+_UNSENDABLE_COOKIE = re.compile(r"[\x00-\x1f\x7f;]")
+_PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+def check_request(options: ScrapeOptions) -> None:
+    """Headers, cookies, proxy and selectors. Raises `ConfigError`, which shows no value that may be secret."""
+    for name, value in options.headers:
+        if not _TOKEN.fullmatch(name):
+            raise ConfigError(f"{name!r} is no name of a header; letters, digits and hyphens make one")
+        if _UNSENDABLE.search(value):
+            raise ConfigError(f"the value of the header {name} holds a line break, which would end it")
+    if options.user_agent is not None and (_UNSENDABLE.search(options.user_agent) or not options.user_agent.strip()):
+        raise ConfigError("the User-Agent must be one line of text")
+    for name, value in options.cookies:
+        if not _TOKEN.fullmatch(name):
+            raise ConfigError(f"{name!r} is no name of a cookie; letters, digits and hyphens make one")
+        if _UNSENDABLE_COOKIE.search(value):
+            raise ConfigError(f"the value of the cookie {name} holds a semicolon or a control character")
+    if options.proxy is not None:
+        proxy = urls.parse(options.proxy)
+        if proxy is None or proxy.scheme not in _PROXY_SCHEMES or not proxy.host:
+            raise ConfigError("the proxy must be written like http://host:port or socks5://user:password@host:port")
+    for selector in (*options.include_tags, *options.exclude_tags):
+        _check_selector(selector)
+
+
+def _check_selector(selector: str) -> None:
+    try:
+        trees.parse("").first(selector)
+    except ValueError as error:
+        raise ConfigError(f"{selector!r} is no CSS selector: {error}") from error
