@@ -7,7 +7,7 @@ import orjson
 from perseid.errors import NotFound
 from perseid.model.crawl import CrawlKind
 from perseid.model.ids import CrawlId
-from perseid.model.job import JobKind, JobState
+from perseid.model.job import JobState
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.inspect import Explanation
 from perseid.store.sqlite.connection import Connection, Row
@@ -20,12 +20,11 @@ _REFERRERS = 50
 def _referrers(connection: Connection, parent: int | None) -> tuple[str, ...]:
     chain: list[str] = []
     while parent is not None and len(chain) < _REFERRERS:
-        row = connection.execute("SELECT url, kind, parent FROM url WHERE id = ?", (parent,)).fetchone()
+        row = connection.execute("SELECT url, parent FROM url WHERE id = ?", (parent,)).fetchone()
         if row is None:
             break
-        url, kind, parent = row
-        if kind != JobKind.KICKOFF:
-            chain.append(url)
+        url, parent = row
+        chain.append(url)
     return tuple(chain)
 
 
