@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from perseid.config.settings import RobotsSettings, Settings, WorkerSettings
 from perseid.crawls.summary import Summary
-from perseid.model.crawl import Crawl
+from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.model.document import Document
 from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.ports.inspect import DeniedRow, Explanation, FailureRow
@@ -24,7 +25,9 @@ SETTINGS = Settings(
 )
 
 
-def crawl_options(*, scope: dict[str, Any] | None = None, scrape: dict[str, Any] | None = None, **rest: Any) -> CrawlOptions:
+def crawl_options(
+    *, scope: dict[str, Any] | None = None, scrape: dict[str, Any] | None = None, **rest: Any
+) -> CrawlOptions:
     return CrawlOptions(scope=ScopeRules(**(scope or {})), scrape=ScrapeOptions(**(scrape or {})), **rest)
 
 
@@ -84,6 +87,15 @@ class Lab:
             denied={row.url: row async for row in client.denied(uid)},
             summary=await client.summary(uid),
         )
+
+    async def until(self, holds: Callable[[], Awaitable[bool]], timeout_s: float = 10.0) -> None:
+        """Wait for a state of the store, which tells nobody when it changes."""
+        async with asyncio.timeout(timeout_s):
+            while not await holds():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    async def ended(self, uid: str) -> bool:
+        return (await self.client.crawl(uid)).status is not CrawlStatus.SCRAPING
 
     async def explain(self, url: str, uid: str) -> Explanation:
         (explanation,) = await self.client.explain(url, uid)

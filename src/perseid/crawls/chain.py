@@ -180,9 +180,7 @@ class Chain:
             proxy=options.proxy or self.policy.proxy,
             timeout_s=options.timeout_s,
             max_html_bytes=(
-                self.policy.max_document_bytes
-                if self.lease.kind is JobKind.SITEMAP
-                else self.policy.max_html_bytes
+                self.policy.max_document_bytes if self.lease.kind is JobKind.SITEMAP else self.policy.max_html_bytes
             ),
             max_document_bytes=self.policy.max_document_bytes,
             chain=self.hops.chain,
@@ -240,7 +238,8 @@ class Chain:
         # The same URL once more is fair when a cookie was set on the way.
         circle = (bare, xxh3_64_intdigest(answer.chain)) in seen
         if circle or len(hops.seen) >= self.policy.max_redirects:
-            return self._too_many(bare, circle=circle or any(bare == url for url, _cookies in seen), status=answer.status)
+            circle = circle or any(bare == url for url, _cookies in seen)
+            return self._too_many(bare, circle=circle, status=answer.status)
         denial = self._judge(bare)
         if denial is not None:
             return Refused(denial=denial)

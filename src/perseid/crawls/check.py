@@ -19,23 +19,31 @@ _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 def check_request(options: ScrapeOptions) -> None:
     """Headers, cookies, proxy and selectors. Raises `ConfigError`, which shows no value that may be secret."""
     for name, value in options.headers:
-        if not _TOKEN.fullmatch(name):
-            raise ConfigError(f"{name!r} is no name of a header; letters, digits and hyphens make one")
-        if _UNSENDABLE.search(value):
-            raise ConfigError(f"the value of the header {name} holds a line break, which would end it")
+        _check_header(name, value)
+    for name, value in options.cookies:
+        _check_cookie(name, value)
     if options.user_agent is not None and (_UNSENDABLE.search(options.user_agent) or not options.user_agent.strip()):
         raise ConfigError("the User-Agent must be one line of text")
-    for name, value in options.cookies:
-        if not _TOKEN.fullmatch(name):
-            raise ConfigError(f"{name!r} is no name of a cookie; letters, digits and hyphens make one")
-        if _UNSENDABLE_COOKIE.search(value):
-            raise ConfigError(f"the value of the cookie {name} holds a semicolon or a control character")
     if options.proxy is not None:
         proxy = urls.parse(options.proxy)
         if proxy is None or proxy.scheme not in _PROXY_SCHEMES or not proxy.host:
             raise ConfigError("the proxy must be written like http://host:port or socks5://user:password@host:port")
     for selector in (*options.include_tags, *options.exclude_tags):
         _check_selector(selector)
+
+
+def _check_header(name: str, value: str) -> None:
+    if not _TOKEN.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name of a header; letters, digits and hyphens make one")
+    if _UNSENDABLE.search(value):
+        raise ConfigError(f"the value of the header {name} holds a line break, which would end it")
+
+
+def _check_cookie(name: str, value: str) -> None:
+    if not _TOKEN.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name of a cookie; letters, digits and hyphens make one")
+    if _UNSENDABLE_COOKIE.search(value):
+        raise ConfigError(f"the value of the cookie {name} holds a semicolon or a control character")
 
 
 def _check_selector(selector: str) -> None:

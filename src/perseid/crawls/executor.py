@@ -24,7 +24,7 @@ _OWN_TROUBLE_PAUSE_US = 5_000_000
 class Executor:
     """Runs leases of every kind under a deadline that is shorter than the lease."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # collaborators, each named where it is wired
         self,
         *,
         fetcher: Fetcher,
@@ -70,21 +70,22 @@ class Executor:
             policy=self._policy,
             clock=self._clock,
         )
+        done = await self._work(lease, chain)
+        return done if isinstance(done, Finished) else Finished(lease=lease, end=done, hosts=chain.learnt)
+
+    async def _work(self, lease: Lease, chain: Chain) -> Finished | End:
         try:
             async with asyncio.timeout(self._deadline_s):
                 if lease.kind is JobKind.SITEMAP:
                     return await self._sitemaps.run(lease, chain)
                 finished = await self._pages.run(lease, chain)
         except TimeoutError:
-            most = context.options.scrape.max_attempts
-            return Finished(lease=lease, end=_overdue(lease, most, self._deadline_s), hosts=chain.learnt)
+            return _overdue(lease, chain.context.options.scrape.max_attempts, self._deadline_s)
         except (ConfigError, StoreError) as error:
-            return Finished(lease=lease, end=self._put_off(lease, error), hosts=chain.learnt)
+            return self._put_off(lease, error)
         except Exception as error:  # noqa: BLE001 - a bug of ours must cost one page, not the crawl
             self._telemetry.internal_error(lease, error)
-            message = f"{type(error).__name__}: {error}"[:500]
-            end = Failed(code=FailureCode.INTERNAL.value, message=message)
-            return Finished(lease=lease, end=end, hosts=chain.learnt)
+            return Failed(code=FailureCode.INTERNAL.value, message=f"{type(error).__name__}: {error}"[:500])
         if lease.kind is JobKind.KICKOFF:
             # Scope and robots of the final start page hold from here on.
             self._contexts.forget(lease.crawl)

@@ -32,9 +32,7 @@ def of_status(lease: Lease, response: Response, *, host: str, max_attempts: int,
     status = response.status
     if status in _THROTTLING:
         asked = response.retry_after_s
-        note = HostNote(
-            host=host, throttled=True, retry_after_us=None if asked is None else int(asked * 1_000_000)
-        )
+        note = HostNote(host=host, throttled=True, retry_after_us=None if asked is None else int(asked * 1_000_000))
         return Outcome(Again(code=f"http_{status}", message=f"{host} asked for patience ({status})"), note)
     if (status == 403 or status >= 500) and lease.attempts + 1 < max_attempts:
         return Outcome(

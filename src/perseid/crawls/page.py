@@ -82,9 +82,7 @@ class PageJob:
     def _judge(self, built: Built, lease: Lease, response: Response, context: CrawlContext) -> Judged:
         if context.scope is None or context.options.sitemap == "only":
             return _NO_LINKS
-        return context.scope.judge(
-            built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth
-        )
+        return context.scope.judge(built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth)
 
     def _store(self, lease: Lease, document: Document) -> StoredDocument:
         body = pack(document)

@@ -61,9 +61,7 @@ class SitemapJob:
             end = Failed(code=parser.error.value, message=f"the sitemap could not be read ({parser.error.value})")
         if nested and _nesting(lease) >= MAX_NESTING:
             nested = []
-            end = Failed(
-                code="sitemap_nesting_too_deep", message=f"indexes are nested more than {MAX_NESTING} deep"
-            )
+            end = Failed(code="sitemap_nesting_too_deep", message=f"indexes are nested more than {MAX_NESTING} deep")
         return self._finish(lease, chain, end, pages + nested, denied)
 
     def _judge(
@@ -97,9 +95,7 @@ class SitemapJob:
                 )
         return found
 
-    def _finish(
-        self, lease: Lease, chain: Chain, end: End, found: list[NewUrl], denied: list[Denied]
-    ) -> Finished:
+    def _finish(self, lease: Lease, chain: Chain, end: End, found: list[NewUrl], denied: list[Denied]) -> Finished:
         return Finished(lease=lease, end=end, urls=found, denied=denied, hosts=chain.learnt)
 
 

@@ -21,7 +21,9 @@ from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
 from perseid.ports.store import NewCrawl, NewUrl
 
 _LONGEST_S = 365 * 86_400
-_BARE_HOST = re.compile(r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.IGNORECASE)
+_BARE_HOST = re.compile(
+    r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.IGNORECASE
+)
 
 
 def web_url(text: str) -> str:
@@ -72,7 +74,9 @@ def check_crawl(options: CrawlOptions) -> None:
             raise ConfigError(f"{name} must be above 0 and at most {_LONGEST_S} (a year), not {seconds}")
 
 
-def new_crawl(url: str, options: CrawlOptions, *, uid: str, key_seed: int, blocked_hosts: Sequence[str] = ()) -> NewCrawl:
+def new_crawl(
+    url: str, options: CrawlOptions, *, uid: str, key_seed: int, blocked_hosts: Sequence[str] = ()
+) -> NewCrawl:
     """A crawl with its one kickoff job, which fetches the start page. Raises `InvalidURL`, `ConfigError`."""
     check_crawl(options)
     start = web_url(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from email.utils import formatdate
 from typing import Any
@@ -75,7 +76,7 @@ async def test_every_url_discovered_is_accounted_for(site: Site, lab: Any) -> No
 
 def _gaps(site: Site, path: str) -> list[float]:
     times = [request.at_s for request in site.requests if request.path == path and request.host == "site"]
-    return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    return [later - earlier for earlier, later in itertools.pairwise(times)]
 
 
 async def test_retry_after_in_seconds_is_waited_for(site: Site, lab: Any) -> None:

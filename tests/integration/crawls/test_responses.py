@@ -19,8 +19,7 @@ PDF = (
 
 async def _one(site: Site, lab: Any, answer: Answer, **scrape: Any) -> Any:
     site.handle("/page", lambda _request: answer)
-    found = await lab.batch([site.url("/page")], **scrape)
-    return found
+    return await lab.batch([site.url("/page")], **scrape)
 
 
 @pytest.mark.parametrize("status", [404, 410, 500])
@@ -46,7 +45,9 @@ async def test_a_body_that_is_always_truncated_fails(site: Site, lab: Any, how: 
 
 
 @pytest.mark.parametrize(
-    "body", [b"\x89PNG\r\n\x1a\n" + b"\0" * 40, b"PK\x03\x04" + b"\0" * 60, b"\x7fELF" + b"\0" * 60], ids=["png", "zip", "elf"]
+    "body",
+    [b"\x89PNG\r\n\x1a\n" + b"\0" * 40, b"PK\x03\x04" + b"\0" * 60, b"\x7fELF" + b"\0" * 60],
+    ids=["png", "zip", "elf"],
 )
 async def test_binary_that_says_it_is_html_is_no_page(site: Site, lab: Any, body: bytes) -> None:
     found = await _one(site, lab, Answer(body=body))
@@ -104,7 +105,9 @@ async def test_a_body_without_end_is_too_large(site: Site, open_lab: Any) -> Non
         ("text/html; charset=gb2312", "gb18030", ""),
     ],
 )
-async def test_charsets_survive_the_way_into_the_store(site: Site, lab: Any, header: str, encoding: str, head: str) -> None:
+async def test_charsets_survive_the_way_into_the_store(
+    site: Site, lab: Any, header: str, encoding: str, head: str
+) -> None:
     word = {"cp1251": "яблоня", "shift_jis": "りんご", "gb18030": "苹果"}.get(encoding, "Äpfel €")
     body = f"<html><head>{head}<title>{word}</title></head><body><p>{word}</p></body></html>".encode(encoding)
     found = await _one(site, lab, Answer(headers={"Content-Type": header}, body=body))
@@ -143,7 +146,17 @@ async def test_hostile_text_reaches_the_store_clean(site: Site, lab: Any) -> Non
     assert "\0" not in (line.title or "") + (line.markdown or "")
 
 
-async def test_a_bug_of_ours_costs_one_page(site: Site, lab: Any) -> None:
+async def test_a_bug_of_ours_costs_one_page(site: Site, lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    convert = lab.client._engine.converter.document_of
+
+    async def buggy(page: Any, options: Any) -> Any:
+        if page.url.endswith("/a"):
+            raise ZeroDivisionError("a bug")
+        return await convert(page, options)
+
+    monkeypatch.setattr(lab.client._engine.converter, "document_of", buggy)
     site.links({"/": ["/a", "/b"]})
-    found = await lab.crawl(site.url("/"), sitemap="skip", scrape={"exclude_tags": ("p:not(",)})
-    assert found.crawl.counts.open == 0
+    found = await lab.crawl(site.url("/"), sitemap="skip")
+    assert found.paths == ["/", "/b"]
+    assert found.codes == {site.url("/a"): "internal_error"}
+    assert "ZeroDivisionError" in found.failures[site.url("/a")].message

@@ -103,7 +103,9 @@ async def test_a_crawl_delay_lies_between_any_two_requests(site: Site, lab: Any)
 
 @pytest.mark.usefixtures("hasty")
 async def test_a_crawl_delay_counts_from_the_last_try_for_robots(site: Site, lab: Any) -> None:
-    site.sequence("/robots.txt", [(503,), (200, {"Content-Type": "text/plain"}, f"User-agent: *\nCrawl-delay: {GAP_S}")])
+    site.sequence(
+        "/robots.txt", [(503,), (200, {"Content-Type": "text/plain"}, f"User-agent: *\nCrawl-delay: {GAP_S}")]
+    )
     site.links({"/": []})
     await lab.crawl(site.url("/"), sitemap="skip")
     last, page = site.requests[-2:]
@@ -173,8 +175,11 @@ async def test_the_request_of_a_worker_that_was_killed_counts_into_the_delay(sit
     crawl = await lab.start(site.url("/"), sitemap="skip")
     store = lab.client._engine.store
     gone = await store.register("a machine that is no more", 1, 1)
-    while not (await store.step(gone, [], 1, crawl=crawl.id)).leases:
-        await asyncio.sleep(0.02)
+
+    async def claimed() -> bool:
+        return bool((await store.step(gone, [], 1, crawl=crawl.id)).leases)
+
+    await lab.until(claimed)
     began = asyncio.get_running_loop().time()
     async with asyncio.timeout(10):
         await lab.client.run(crawl.uid)

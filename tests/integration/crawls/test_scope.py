@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from typing import Any
 
@@ -67,7 +68,9 @@ def _within(graph: dict[str, list[str]], deepest: int) -> set[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("concurrency", [1, 8])
-async def test_the_pages_within_a_depth_do_not_depend_on_timing(site: Site, lab: Any, seed: int, concurrency: int) -> None:
+async def test_the_pages_within_a_depth_do_not_depend_on_timing(
+    site: Site, lab: Any, seed: int, concurrency: int
+) -> None:
     graph = _graph(seed)
     chance = random.Random(seed + concurrency)
     site.links(graph)
@@ -136,7 +139,8 @@ async def test_a_spelling_that_is_gone_is_replaced_by_the_next(site: Site, lab: 
 
 
 @pytest.mark.parametrize(
-    ("mode", "pages"), [("include", ["/", "/linked", "/listed"]), ("skip", ["/", "/linked"]), ("only", ["/", "/listed"])]
+    ("mode", "pages"),
+    [("include", ["/", "/linked", "/listed"]), ("skip", ["/", "/linked"]), ("only", ["/", "/listed"])],
 )
 async def test_sitemap_modes(site: Site, lab: Any, mode: str, pages: list[str]) -> None:
     site.links({"/": ["/linked"], "/listed": []})
@@ -149,7 +153,7 @@ async def test_a_delay_lies_between_two_pages_of_one_crawl(site: Site, lab: Any)
     site.links({"/": ["/a", "/b"]})
     await lab.crawl(site.url("/"), delay_s=0.3, sitemap="skip")
     pages = [request for request in site.requests if request.path != "/robots.txt"]
-    gaps = [later.at_s - earlier.at_s for earlier, later in zip(pages, pages[1:], strict=False)]
+    gaps = [later.at_s - earlier.at_s for earlier, later in itertools.pairwise(pages)]
     assert min(gaps) >= 0.29
     assert site.peak() == 1
 
@@ -164,7 +168,9 @@ async def test_a_crawl_keeps_to_its_own_concurrency(site: Site, lab: Any) -> Non
 
 async def test_include_and_exclude_see_the_path(site: Site, lab: Any) -> None:
     site.links({"/": ["/blog/1", "/blog/2?draft=1", "/shop/1", "/blog/private"]})
-    found = await lab.crawl(site.url("/"), scope={"include": ("^/blog/",), "exclude": ("private", "draft")}, sitemap="skip")
+    found = await lab.crawl(
+        site.url("/"), scope={"include": ("^/blog/",), "exclude": ("private", "draft")}, sitemap="skip"
+    )
     assert found.paths == ["/blog/1", "/blog/2?draft=1"]
     assert found.reasons[site.url("/shop/1")] == "INCLUDE_PATTERN"
     assert found.reasons[site.url("/blog/private")] == "EXCLUDE_PATTERN"

@@ -52,7 +52,9 @@ async def test_a_sitemap_that_was_only_guessed_may_be_absent(site: Site, lab: An
         (Answer(body="<!doctype html><h1>Not found</h1>"), "not_xml"),
     ],
 )
-async def test_a_listed_sitemap_that_cannot_be_read_is_a_failure(site: Site, lab: Any, answer: Answer, code: str) -> None:
+async def test_a_listed_sitemap_that_cannot_be_read_is_a_failure(
+    site: Site, lab: Any, answer: Answer, code: str
+) -> None:
     site.robots(f"Sitemap: {site.url('/list.xml')}")
     site.links({"/": []})
     site.handle("/list.xml", lambda _request: answer)
@@ -78,7 +80,11 @@ async def test_a_soft_404_in_place_of_a_guessed_sitemap_is_nothing(site: Site, l
 
 async def test_an_empty_location_is_ignored(site: Site, lab: Any) -> None:
     site.links({"/": [], "/a": []})
-    site.respond("/sitemap.xml", headers=XML, body=f"<urlset><url><loc></loc></url><url><loc>{site.url('/a')}</loc></url></urlset>")
+    site.respond(
+        "/sitemap.xml",
+        headers=XML,
+        body=f"<urlset><url><loc></loc></url><url><loc>{site.url('/a')}</loc></url></urlset>",
+    )
     found = await lab.crawl(site.url("/"))
     assert found.paths == ["/", "/a"]
 
@@ -145,7 +151,8 @@ async def test_sitemaps_come_in_many_forms(site: Site, lab: Any, form: str) -> N
         "text": Answer(headers={"Content-Type": "text/plain"}, body=f"\ufeff{url}\n\n"),
         "rss": Answer(headers=XML, body=f"<rss><channel><item><link>{escaped}</link></item></channel></rss>"),
         "atom": Answer(
-            headers=XML, body=f"<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='{escaped}'/></entry></feed>"
+            headers=XML,
+            body=f"<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='{escaped}'/></entry></feed>",
         ),
         "utf-16": Answer(headers=XML, body=f"<?xml version='1.0' encoding='utf-16'?>{xml}".encode("utf-16")),
     }

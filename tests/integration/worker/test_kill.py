@@ -31,7 +31,9 @@ async def _worker(folder: Path, uid: str, concurrency: int) -> asyncio.subproces
     )  # fmt: skip
 
 
-async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(site: Site, lab: Any, tmp_path: Path) -> None:
+async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(
+    site: Site, lab: Any, tmp_path: Path
+) -> None:
     site.links({"/p1": ["/p2", "/p3"]})
     whole = Answer(body="<p>" + "half " * 100)
     site.sequence("/p2", [Answer(body=whole.body, trickle_s=60, trickle_bytes=250), whole])

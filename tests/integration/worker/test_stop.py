@@ -92,8 +92,7 @@ async def test_a_worker_lets_go_of_a_cancelled_crawl_for_another(site: Site, lab
     second = await lab.start(other.url("/"), sitemap="skip")
     await site.wait_for("/a")
     asked = sum(request.host == "site" for request in site.requests)
-    while (await lab.client.crawl(second.uid)).status is CrawlStatus.SCRAPING:
-        await asyncio.sleep(0.01)
+    await lab.until(lambda: lab.ended(second.uid))
     stop.ask()
     await working
     assert asked < 15
@@ -127,8 +126,7 @@ async def test_a_small_crawl_gets_its_turn_beside_a_large_batch(open_lab: Any) -
         await site.wait_for(n=20)
         crawl = await lab.start(site.url("/"), sitemap="skip")
         began = len(site.requests)
-        while (await lab.client.crawl(crawl.uid)).status is CrawlStatus.SCRAPING:
-            await asyncio.sleep(0.005)
+        await lab.until(lambda: lab.ended(crawl.uid))
         needed = len(site.requests) - began
         stop.now()
         await working

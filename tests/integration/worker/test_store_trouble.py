@@ -22,9 +22,10 @@ def _site(site: Site, pages: int = 20) -> None:
 
 
 async def _retrying(lab: Any, uid: str, url: str) -> None:
-    async with asyncio.timeout(10):
-        while (await lab.explain(url, uid)).state != "retrying":
-            await asyncio.sleep(0.02)
+    async def retrying() -> bool:
+        return bool((await lab.explain(url, uid)).state == "retrying")
+
+    await lab.until(retrying)
 
 
 async def test_a_locked_database_pauses_the_crawl(
