@@ -53,6 +53,7 @@ class Cli:
             [sys.executable, "-W", "ignore", "-m", "perseid.cli", *words],
             cwd=self.folder,
             env={**self.environment, **environment},
+            start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -297,3 +298,17 @@ def test_hollow_crawl_does_not_replace_a_good_result(site: Site, cli: Cli) -> No
     code, _out, err = cli(*words)
     assert code == 0, err
     check_whole(site, cli.folder / "o", {"/", "/new"})
+
+
+def test_ctrl_c_reaches_all_processes_and_nothing_is_lost(site: Site, cli: Cli) -> None:
+    slow(site)
+    words = ("crawl", site.url(), "--out", "o", "--processes", "2", "--concurrency", "2")
+    process = cli.start(*words)
+    site.wait(n=20, timeout_s=60)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+    _out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    code, _out, err = cli(*words)
+    assert code == 0, err
+    check_whole(site, cli.folder / "o")
