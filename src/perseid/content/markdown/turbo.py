@@ -49,6 +49,8 @@ def prepare(node: Node, resolve: Resolve) -> None:
     for table in reversed(tables):
         settle_table(table)
     for anchor in anchors:
+        if anchor.parent is not None and getattr(anchor.parent, "tag", "") == "code":
+            _lift_out_of_code(anchor, anchor.parent)
         _anchor(anchor, resolve)
 
 
@@ -71,6 +73,25 @@ def _anchor(a: Any, resolve: Resolve) -> None:
         a.unwrap()
     elif url != href:
         a.attrs["href"] = url
+
+
+def _lift_out_of_code(a: Any, code: Any) -> None:
+    """Turn `<code>x <a>y</a> z</code>` inside out: within a code span Markdown has no links."""
+    if not a.text.strip() or code.closest("pre") is not None:
+        return
+    rest = a.next_sibling
+    before = list(a.previous_siblings)[::-1]
+    if before:
+        if all(type(node) is Text and not node.data.strip() for node in before):
+            code.insert_before(*before)
+        else:
+            lead = Element("code")
+            lead.extend(before)
+            code.insert_before(lead)
+    code.insert_before(a)
+    a.wrap_children(Element("code"))
+    if rest is None or (type(rest) is Text and rest.next_sibling is None and not rest.data.strip()):
+        code.unwrap()
 
 
 def _image(img: Any, resolve: Resolve) -> None:
