@@ -60,7 +60,12 @@ def _settled(text: str) -> str:
         for char in _INVISIBLE:
             if char in text:
                 text = text.replace(char, "")
-    if b"\n\n\n" in encoded or b"- \n" in encoded or b"\\\n" in encoded or b"&#" in encoded:
+    if (
+        b"\n\n\n" in encoded
+        or b"- \n" in encoded
+        or (b"\\" in encoded and b"\\\n" in encoded)
+        or (b"&" in encoded and b"&#" in encoded)
+    ):
         text = outside_code(text, _tidied)
     return text.strip("\n")
 

@@ -122,6 +122,9 @@ def _flatten_cell(cell: Any) -> None:
     found = list(cell.iter_elements(_IN_CELL))
     if not found:
         return
+    if len(found) == 1 == len(cell) and found[0].tag in {"p", "div"}:
+        found[0].unwrap()  # one paragraph that is all of the cell
+        return
     for block in found:
         tag = block.tag
         if tag == "pre":
