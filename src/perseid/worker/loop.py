@@ -86,6 +86,7 @@ class WorkerLoop:
             while not stop.asked:
                 if self._step_due():
                     await self._step(self._want())
+                    await self._isolate()
                     self._launch()
                 if self._idle and await over():
                     break
@@ -215,6 +216,17 @@ class WorkerLoop:
             known_s = float("inf") if result.wait_us is None else result.wait_us / 1_000_000
             self._claim_at = now + min(self._idle_s, known_s + 0.001)
             self._idle_s = min(2 * self._idle_s, self._options.poll_s)
+
+    async def _isolate(self) -> None:
+        """Before a job that took its process down runs again, give back what could be blamed for the next time."""
+        alone = next((lease for lease in self._ready if lease.alone), None)
+        if alone is None or len(self._ready) == 1:
+            return
+        self._give_back([lease for lease in self._ready if lease is not alone])
+        self._ready.clear()  # nothing may begin before that is written
+        while self._finished:
+            await self._step(0)
+        self._ready.append(alone)
 
     def _launch(self) -> None:
         """Start what may run: up to the concurrency, and a job that took its process down before alone."""

@@ -46,7 +46,7 @@ class Reaper:
         self._looked_at = now
         still: dict[WorkerId, tuple[int, float]] = {}
         for worker in seen:
-            beat, stood = self._still.get(worker.id, (worker.beat, 0.0))
+            beat, stood = self._still.get(worker.id, (-1, 0.0))  # what was before we first saw it doesn't count
             still[worker.id] = (worker.beat, stood + elapsed if worker.beat == beat else 0.0)
         self._still = still
         silent = [worker for worker, (_beat, stood) in still.items() if stood >= self._dead_after_s]
