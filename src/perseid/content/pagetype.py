@@ -19,7 +19,9 @@ _FORUM = re.compile(r"DiscussionForum|QAPage|Question")
 _LIST = re.compile(r"ItemList|CollectionPage|SearchResults")
 _PATHS = (
     re.compile(r"/(?:products?|p|dp|item|shop|pd|sku)/"),
-    re.compile(r"forum|/threads?[/.-]|/topic|viewtopic|/t/|/questions?/|discussion|community|showthread|/comments/"),
+    re.compile(
+        r"forum|/threads?[/.-]|/topic[/-]|/topics/\d|viewtopic|/t/|/questions?/|discussion|community|showthread|/comments/"
+    ),
     re.compile(r"docs?\b|documentation|/api|reference|manual|guide|tutorial|wiki|/man/|help|\bkb\b"),
     re.compile(
         r"categor|collection|/tags?/|/c/|search|\blist|archive|browse|directory|/blog/?$|/news/?$|catalog|/shop/?$"
