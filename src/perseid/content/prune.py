@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from perseid.dom.tree import Node, Tree
 
-_CUT = 1.5
+_CUT = 1.0
 """What parting a block from its surroundings costs, in log-odds times the root of its words."""
 _LONG_CELL = 400
 """Tables with a longer block, or a table within, lay out a page; in others a row is never torn apart."""
@@ -40,6 +40,8 @@ def choose(survey: Survey, odds: Sequence[float], *, bias: float = 1.0) -> Kept:
     level = math.log(cut / (1 - cut))
     gains = [(max(-9.0, min(9.0, odd)) - level) * math.sqrt(n) for odd, n in zip(odds, words, strict=True)]
     labels = _smoothed(survey, gains)
+    if not any(labels):
+        labels = [gain >= 0 for gain in gains]
     _settle_headings(survey, labels)
     return Kept(labels, reached)
 
