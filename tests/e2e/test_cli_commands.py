@@ -32,7 +32,7 @@ class Cli:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.words = [sys.executable, "-W", "ignore", "-m", "perseid.cli"]
+        self.words = [sys.executable, "-W", "error", "-m", "perseid"]
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PERSEID_")},
             "PYTHONPATH": os.pathsep.join(sys.path),

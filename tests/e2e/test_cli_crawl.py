@@ -50,7 +50,7 @@ class Cli:
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "perseid.cli", *words],
+            [sys.executable, "-W", "error", "-m", "perseid", *words],
             cwd=self.folder,
             env={**self.environment, **environment},
             start_new_session=True,

@@ -130,7 +130,8 @@ def _fork(count: int) -> list[Member]:
                 os.close(writing)
                 for member in members:
                     member.orders.close()
-                serve(os.fdopen(reading, "rb"))
+                with os.fdopen(reading, "rb") as orders:
+                    serve(orders)
                 status = 0
             finally:
                 os._exit(status)
