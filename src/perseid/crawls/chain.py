@@ -101,31 +101,34 @@ class Chain:
         """Go on until there is an answer, or a reason to stop here."""
         while True:
             blocked = self.context.blocked(self.hops.url)
-            if blocked is not None:
-                return Refused(denial=blocked)
-            refusal = await self._obey_robots()
+            refusal = await self._obey_robots() if blocked is None else Refused(denial=blocked)
             if refusal is not None:
                 return refusal
             answer = await self._request()
             if isinstance(answer, FetchFailure):
                 return self._failed(answer)
             self._learn(answer)
-            if answer.status in _REDIRECTS and (location := answer.header("location")) is not None:
-                stop = await self._redirect(answer, location)
-                if stop is not None:
-                    return stop
-                continue
-            if answer.status >= 400:
-                result = outcome.of_status(
-                    self.lease,
-                    answer,
-                    host=self.lease.host,
-                    max_attempts=self.context.options.scrape.max_attempts,
-                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-                )
-                if result is not None:
-                    return self._noted(result)
-            return Arrival(answer, self.context)
+            reached = await self._read(answer)
+            if reached is not None:
+                return reached
+
+    async def _read(self, answer: Response) -> Arrival | End | None:
+        """What the status says; None where the next hop is to be taken."""
+        if answer.status in _REDIRECTS and (location := answer.header("location")) is not None:
+            return await self._redirect(answer, location)
+        if answer.status == 304 or (answer.status in _REDIRECTS and not answer.body):
+            return self._failed(_nothing_sent(answer))
+        if answer.status >= 400:
+            result = outcome.of_status(
+                self.lease,
+                answer,
+                host=self.lease.host,
+                max_attempts=self.context.options.scrape.max_attempts,
+                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            )
+            if result is not None:
+                return self._noted(result)
+        return Arrival(answer, self.context)
 
     async def _obey_robots(self) -> End | None:
         """Sitemaps are exempt; a site that asks for a pause between requests gets it before the next one."""
@@ -184,6 +187,7 @@ class Chain:
             ),
             max_document_bytes=self.policy.max_document_bytes,
             chain=self.hops.chain,
+            revalidate=options.revalidate,
             named_host=self._named_host(),
         )
 
@@ -277,3 +281,10 @@ class Chain:
     def _state(self) -> bytes:
         hops = self.hops
         return msgspec.msgpack.encode(hops) if hops.seen or hops.chain or hops.url != self.lease.url else b""
+
+
+def _nothing_sent(answer: Response) -> FetchFailure:
+    message = f"the site answered {answer.status} and sent nothing with it"
+    return FetchFailure(
+        url=answer.url, code=FailureCode.BAD_RESPONSE, message=message, retryable=True, status=answer.status
+    )

@@ -18,13 +18,16 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Document)
 
 
+def squeeze(data: bytes) -> bytes:
+    return ZstdCompressor(level=_LEVEL).compress(data, mode=ZstdCompressor.FLUSH_FRAME)
+
+
 def pack(document: Document) -> bytes:
-    compressor = ZstdCompressor(level=_LEVEL)
-    return compressor.compress(_encoder.encode(document), mode=ZstdCompressor.FLUSH_FRAME)
+    return squeeze(_encoder.encode(document))
 
 
 def unpack(body: bytes) -> bytes:
-    """The JSON line, without its line end."""
+    """What was squeezed; of a packed document the JSON line, without its line end."""
     return ZstdDecompressor().decompress(body)
 
 

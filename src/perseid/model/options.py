@@ -53,6 +53,8 @@ class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True):
     obey_robots: bool | None = None
     """None: crawls do, single pages and batches don't (the user named each of those)."""
     parse_pdf: bool = True
+    revalidate: bool = False
+    """Remember each page with its ETag and Last-Modified, and don't have it sent again while it is unchanged."""
 
 
 class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_document_bytes: int = 50 * 1024 * 1024
     etag: str | None = None
     last_modified: str | None = None
+    revalidate: bool = False
+    """Ask with the validators of the last answer, where the caller's fetcher remembers it."""
     cut_at_cap: bool = False
     """Give the first part of a body over its cap instead of `TOO_LARGE` (robots.txt: RFC 9309, 2.5)."""
     chain: bytes = b""

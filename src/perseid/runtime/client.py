@@ -228,6 +228,7 @@ class Client:
         """Forget crawls that ended longer ago than this, with all their rows and bodies; how many."""
         before = time.time_ns() // 1_000 - int(older_than_s * 1_000_000)
         gone = await self._store.prune(ended_before_us=before)
+        await self._store.pages.expire(before)
         for crawl in gone:
             self._engine.blobs.delete_prefix(str(crawl))
         return len(gone)

@@ -12,6 +12,7 @@ from perseid.crawls.context import Contexts
 from perseid.crawls.convert import Converter
 from perseid.crawls.executor import Executor
 from perseid.crawls.page import PageJob
+from perseid.crawls.revalidate import RevalidatingFetcher
 from perseid.crawls.sitemap import SitemapJob
 from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
@@ -105,7 +106,7 @@ class Engine:
             blob_bytes=self.settings.store.blob_bytes,
         )
         return Executor(
-            fetcher=self.fetcher,
+            fetcher=RevalidatingFetcher(self.fetcher, self.store.pages),
             robots=self.robots,
             contexts=contexts,
             policy=policy,

@@ -33,6 +33,7 @@ from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
+from perseid.store.sqlite.pages import SqlitePageCache
 from perseid.store.sqlite.reader import SqliteReader
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
@@ -89,6 +90,10 @@ class SqliteStore(SqliteReader):
         store = cls(path, writer, reader, defaults or HostDefaults(), clock)
         store._wal_limit_bytes = wal_limit_bytes
         return store
+
+    @property
+    def pages(self) -> SqlitePageCache:
+        return SqlitePageCache(self._write, self._all)
 
     async def close(self) -> None:
         await self._run(self._writer.close)
