@@ -78,7 +78,7 @@ class Executor:
             async with asyncio.timeout(self._deadline_s):
                 if lease.kind is JobKind.SITEMAP:
                     return await self._sitemaps.run(lease, chain)
-                finished = await self._pages.run(lease, chain)
+                return await self._pages.run(lease, chain)
         except TimeoutError:
             return _overdue(lease, chain.context.options.scrape.max_attempts, self._deadline_s)
         except (ConfigError, StoreError) as error:
@@ -86,10 +86,10 @@ class Executor:
         except Exception as error:  # noqa: BLE001 - a bug of ours must cost one page, not the crawl
             self._telemetry.internal_error(lease, error)
             return Failed(code=FailureCode.INTERNAL.value, message=f"{type(error).__name__}: {error}"[:500])
-        if lease.kind is JobKind.KICKOFF:
-            # Scope and robots of the final start page hold from here on.
-            self._contexts.forget(lease.crawl)
-        return finished
+        finally:
+            if lease.kind is JobKind.KICKOFF:
+                # Whoever ends the kickoff, here or elsewhere, may move the crawl to another start page.
+                self._contexts.forget(lease.crawl)
 
     def _put_off(self, lease: Lease, error: PerseidError) -> End:
         """Our own disk, database or block list is in trouble: the page is not to blame, and nothing is written."""
