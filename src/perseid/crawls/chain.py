@@ -26,6 +26,10 @@ from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, R
 from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SITE_AWAY = frozenset(
+    code.value
+    for code in (FailureCode.DNS, FailureCode.CONNECTION, FailureCode.TLS, FailureCode.PROXY, FailureCode.BLOCKED_ADDRESS)
+)
 # Headers that other hosts than the one named must not see.
 _CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.IGNORECASE)
 
@@ -157,6 +161,9 @@ class Chain:
         verdict = rules.allows(url)
         if verdict.allowed:
             return None
+        if rules.failure in _SITE_AWAY:
+            # Nobody forbade anything: the site itself can't be reached, and that is what people need to know.
+            return Failed(code=rules.failure, message=verdict.rule.removeprefix("unreachable: "))
         return Refused(denial=Denial(DenialReason.ROBOTS_TXT, verdict.rule, url))
 
     def _delay_us(self, rules: Robots) -> int:

@@ -30,7 +30,7 @@ _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CREDENTIALS = frozenset({"cookie", "authorization"})
 _UNREACHABLE = 0
-"""Kept as status when there was no answer at all; the body is then the explanation."""
+"""Kept as status when there was no answer at all; the body is then the failure's code and, below, a sentence."""
 
 
 class RobotsStore(Protocol):
@@ -126,7 +126,8 @@ class RobotsCache(RobotsSource):
 
     def _robots(self, status: int, body: bytes) -> Robots:
         if status == _UNREACHABLE:
-            return Robots.disallow_all(body.decode("utf-8", "replace"))
+            failure, _, why = body.decode("utf-8", "replace").partition("\n")
+            return Robots.disallow_all(why, failure=failure)
         if status >= 500:
             return Robots.disallow_all(f"robots.txt answered {status} {TRIES} times")
         if 200 <= status < 300:
@@ -142,7 +143,8 @@ class RobotsCache(RobotsSource):
                 break
             await self._clock.sleep(self._pause_s(outcome, attempt))
         if isinstance(outcome, FetchFailure):
-            return _UNREACHABLE, f"robots.txt can't be fetched: {outcome.message}".encode()
+            why = f"{outcome.code.value}\nrobots.txt can't be fetched: {outcome.message}"
+            return _UNREACHABLE, why.encode("utf-8", "replace")
         if 200 <= outcome.status < 300:
             return outcome.status, outcome.body
         return outcome.status, b""

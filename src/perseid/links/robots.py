@@ -59,7 +59,7 @@ class Robots:
     nonsense. `sitemaps` are those of the whole file, as written.
     """
 
-    __slots__ = ("_rules", "_unreachable", "crawl_delay_s", "sitemaps")
+    __slots__ = ("_rules", "_unreachable", "crawl_delay_s", "failure", "sitemaps")
 
     def __init__(
         self,
@@ -68,9 +68,12 @@ class Robots:
         crawl_delay_s: float | None = None,
         sitemaps: tuple[str, ...] = (),
         unreachable: str | None = None,
+        failure: str = "",
     ) -> None:
         self._rules = rules
         self._unreachable = None if unreachable is None else RobotsVerdict(allowed=False, rule=unreachable)
+        self.failure = failure
+        """Where no answer came at all: the code of what failed (`dns_error` …); pages of the site fail the same way."""
         self.crawl_delay_s = crawl_delay_s
         self.sitemaps = sitemaps
 
@@ -97,9 +100,9 @@ class Robots:
         return cls()
 
     @classmethod
-    def disallow_all(cls, why: str) -> Self:
+    def disallow_all(cls, why: str, *, failure: str = "") -> Self:
         """For an answer of 500 and above, or none (RFC 9309, 2.3.1.4); `why` is told in the verdicts."""
-        return cls(unreachable=f"unreachable: {why}" if why else "unreachable")
+        return cls(unreachable=f"unreachable: {why}" if why else "unreachable", failure=failure)
 
     def allows(self, url: str) -> RobotsVerdict:
         """Judge an absolute URL, or a path with its query. robots.txt itself is always allowed."""
