@@ -56,7 +56,8 @@ def main_content(tree: Tree, *, url: str) -> Main:
     if not survey.units:
         return Main(node=tree.body, page_type=pagetype.SERVICE, confidence=0.0, fallback=True)
     kind = pagetype.page_type(page, survey)
-    odds = overrule(survey, forest.log_odds(features.columns(survey, page)), kind)
+    columns = features.columns(survey, page)
+    odds = overrule(survey, forest.log_odds(columns), columns, kind)
     kept = prune.choose(survey, odds, bias=_BIAS[kind])
     node = prune.cut(tree, survey, kept.labels)
     if node is None:

@@ -123,6 +123,13 @@ def test_a_text_that_stands_twice_is_kept_once() -> None:
     assert html.count(f"3. {WORDS[3]}") == 1
 
 
+def test_a_second_article_below_the_first_goes() -> None:
+    second = f'<div class="next"><div><div><h1>On glue</h1><div>{paragraphs(2, 40)}</div></div></div></div>'
+    html, _ = extracted(article(after=second))
+    assert "On glue" not in html
+    assert "9. " in html
+
+
 @pytest.mark.parametrize(
     ("generator", "body"),
     [
