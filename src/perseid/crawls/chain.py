@@ -28,7 +28,13 @@ from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SITE_AWAY = frozenset(
     code.value
-    for code in (FailureCode.DNS, FailureCode.CONNECTION, FailureCode.TLS, FailureCode.PROXY, FailureCode.BLOCKED_ADDRESS)
+    for code in (
+        FailureCode.DNS,
+        FailureCode.CONNECTION,
+        FailureCode.TLS,
+        FailureCode.PROXY,
+        FailureCode.BLOCKED_ADDRESS,
+    )
 )
 # Headers that other hosts than the one named must not see.
 _CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.IGNORECASE)

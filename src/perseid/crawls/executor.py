@@ -102,4 +102,5 @@ def _overdue(lease: Lease, max_attempts: int, deadline_s: float) -> End:
     if lease.attempts + 1 >= max_attempts:
         return Failed(code=FailureCode.TIMEOUT.value, message=message)
     delay_us = retry_delay_us(lease.attempts, random.random())  # noqa: S311 - spreads retries, guards nothing
-    return Again(delay_us=delay_us, attempted=True, code=FailureCode.TIMEOUT.value, message=message)
+    # With the chain as it was: the job stands in the lane of the host it was at.
+    return Again(delay_us=delay_us, attempted=True, code=FailureCode.TIMEOUT.value, message=message, hops=lease.hops)

@@ -160,3 +160,14 @@ async def test_credentials_stay_with_the_host_they_were_given_for(site: Site, la
     assert "authorization" not in foreign.headers
     assert "x-api-key" not in foreign.headers
     assert foreign.headers["accept-language"] == "de"
+
+
+async def test_a_job_that_is_overdue_goes_on_at_the_hop_where_it_was(site: Site, lab: Any) -> None:
+    lab.client._engine.executor._deadline_s = 0.3
+    other = site.host("other")
+    site.links({"/": [other.url("/go")]})
+    other.redirect("/go", site.url("/slow"))
+    site.respond("/slow", hang=True)
+    found = await lab.crawl(site.url("/"), scope={"external": True}, scrape={"max_attempts": 2}, sitemap="skip")
+    assert found.codes == {other.url("/go"): "timeout"}
+    assert (site.counts("other")["/go"], site.counts("site")["/slow"]) == (1, 2)

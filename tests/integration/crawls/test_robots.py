@@ -185,3 +185,12 @@ async def test_the_request_of_a_worker_that_was_killed_counts_into_the_delay(sit
         await lab.client.run(crawl.uid)
     assert site.requests[-1].path == "/"
     assert site.requests[-1].at_s - began >= 0.95
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_site_that_cannot_be_reached_is_a_failure_not_a_prohibition(lab: Any) -> None:
+    async with Site() as gone:
+        url = gone.url("/")
+    found = await lab.crawl(url, sitemap="skip")
+    assert found.codes == {url: "connection_error"}
+    assert not any("robots_txt_blocked" in warning for warning in found.summary.warnings)
