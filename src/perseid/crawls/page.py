@@ -16,7 +16,7 @@ from perseid.links.robots import Robots
 from perseid.links.sitemap.candidate import candidates
 from perseid.model.document import Document
 from perseid.model.job import JobKind
-from perseid.model.verdict import Denial, DenialReason, Judged
+from perseid.model.verdict import Denial, DenialReason, FailureCode, Judged
 from perseid.ports.blob import Blobs
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Response, RobotsSource
@@ -46,19 +46,29 @@ class PageJob:
         response, context = arrived
         built = await self._build(lease, response, context)
         final = response.url if chain.redirected else ""
-        if isinstance(built, NoDocument):
-            end: End = Failed(code=built.code.value, message=built.message, status=response.status)
-            return await self._finish(lease, chain, end, _NO_LINKS, final)
         if response.status >= 400:
-            end = Failed(
+            end: End = Failed(
                 code=f"http_{response.status}",
                 message=f"the site answered {response.status}",
                 status=response.status,
-                document=self._store(lease, built.document),
+                document=None if isinstance(built, NoDocument) else self._store(lease, built.document),
             )
+            return await self._finish(lease, chain, end, _NO_LINKS, final)
+        if isinstance(built, NoDocument):
+            end = self._no_document(lease, built, response)
             return await self._finish(lease, chain, end, _NO_LINKS, final)
         judged = self._judge(built, lease, response, context)
         return await self._finish(lease, chain, self._end(lease, built, context, response.url), judged, final)
+
+    def _no_document(self, lease: Lease, built: NoDocument, response: Response) -> End:
+        """A failure, unless somebody started from a packed sitemap: its job reads it."""
+        if (
+            lease.kind is JobKind.KICKOFF
+            and built.code is FailureCode.UNSUPPORTED_FILE
+            and response.url.partition("?")[0].lower().endswith(".xml.gz")
+        ):
+            return Refused(denial=Denial(DenialReason.FILE_TYPE, "gz", ".gz"), uncount=True)
+        return Failed(code=built.code.value, message=built.message, status=response.status)
 
     def _end(self, lease: Lease, built: Built, context: CrawlContext, final_url: str) -> End:
         """Done, unless it is a start page that its own rules refuse: that one only gives its links."""

@@ -160,3 +160,9 @@ async def test_a_bug_of_ours_costs_one_page(site: Site, lab: Any, monkeypatch: p
     assert found.paths == ["/", "/b"]
     assert found.codes == {site.url("/a"): "internal_error"}
     assert "ZeroDivisionError" in found.failures[site.url("/a")].message
+
+
+async def test_an_error_with_a_picture_for_a_body_is_that_error(site: Site, lab: Any) -> None:
+    picture = Answer(status=404, headers={"Content-Type": "image/png"}, body=b"\x89PNG\r\n\x1a\n" + b"\0" * 40)
+    found = await _one(site, lab, picture)
+    assert found.codes == {site.url("/page"): "http_404"}

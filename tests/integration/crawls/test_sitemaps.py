@@ -223,3 +223,13 @@ async def test_pages_of_a_sitemap_count_as_near_as_the_start_page(site: Site, la
     found = await lab.crawl(site.url("/"), scope={"max_discovery_depth": 1})
     assert found.paths == ["/", "/a", "/b"]
     assert (await lab.explain(site.url("/a"), found.crawl.uid)).depth == 0
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_a_crawl_may_start_from_a_sitemap(site: Site, lab: Any, packed: bool) -> None:
+    start = "/list.xml.gz" if packed else "/list.xml"
+    site.sitemap(start, ["/a", "/b"], gzipped=packed)
+    site.links({"/a": [], "/b": []})
+    found = await lab.crawl(site.url(start))
+    assert {"/a", "/b"} <= set(found.paths)
+    assert found.failures == {}
