@@ -22,7 +22,6 @@ from perseid.fetch.exchange import CURRENT
 from perseid.fetch.guard import judge_address
 from perseid.fetch.mend import MAX_HEAD_BYTES, LenientHandler
 from perseid.fetch.resolver import Resolver
-from perseid.fetch.socks import SocksConnector
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -96,6 +95,8 @@ class Pools:
         """Connections through one SOCKS proxy; pools of the least recently used proxies are closed."""
         session, users = self._socks.pop(proxy.url, (None, []))
         if session is None:
+            from perseid.fetch.socks import SocksConnector  # noqa: PLC0415 - few need it, and all would wait for it
+
             session = self._open(SocksConnector(proxy, **self._connector_options()))
         self._socks[proxy.url] = (session, users)
         token = object()
