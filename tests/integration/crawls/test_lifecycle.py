@@ -6,13 +6,16 @@ import asyncio
 import itertools
 import time
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
 from perseid.testing import Answer, Site
 from perseid.testing.answer import Request
+from perseid.worker.stop import Stop
 
 
 async def test_a_listing_in_pages_skips_and_repeats_nothing(site: Site, lab: Any) -> None:
@@ -182,3 +185,77 @@ async def test_final_answers_are_asked_for_once(site: Site, lab: Any, status: in
     found = await lab.crawl(site.url("/"), sitemap="skip")
     assert found.codes == {site.url("/a"): f"http_{status}"}
     assert site.counts()["/a"] == 1
+
+
+async def test_a_host_that_goes_away_for_good_ends_the_crawl(site: Site, open_lab: Any) -> None:
+    lab = await open_lab(politeness={"max_backoff_s": 0.05, "give_up_after": 3})
+    site.links({"/": [f"/{n}" for n in range(40)]})
+    for n in range(40):
+        site.page(f"/{n}", "<p>x</p>", delay_s=0.02)
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    running = asyncio.create_task(lab.client.run(crawl.uid, concurrency=2))
+    await site.wait_for(n=8)
+    await site.stop()
+    async with asyncio.timeout(20):
+        await running
+    found = await lab.outcome(crawl.uid)
+    assert found.crawl.status is CrawlStatus.COMPLETED
+    assert set(found.codes.values()) <= {"host_down", "connection_error"}
+    assert "host_down" in found.codes.values()
+    assert len(found.paths) + len(found.failures) == 41
+
+
+async def test_a_host_that_comes_back_loses_nothing(site: Site, open_lab: Any) -> None:
+    lab = await open_lab(politeness={"max_backoff_s": 0.4})
+    site.links({"/": [f"/{n}" for n in range(20)]})
+    for n in range(20):
+        site.page(f"/{n}", "<p>x</p>", delay_s=0.02)
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    running = asyncio.create_task(lab.client.run(crawl.uid, concurrency=2))
+    await site.wait_for(n=8)
+    await site.stop()
+    await asyncio.sleep(0.3)
+    await site.start()
+    async with asyncio.timeout(20):
+        await running
+    found = await lab.outcome(crawl.uid)
+    assert (len(found.paths), found.failures) == (21, {})
+
+
+async def test_a_refusal_by_403_is_tried_again(site: Site, lab: Any) -> None:
+    site.links({"/": ["/a"]})
+    site.sequence("/a", [(403,), (200, {}, "<p>well then</p>")])
+    found = await lab.crawl(site.url("/"), sitemap="skip")
+    assert found.paths == ["/", "/a"]
+
+
+async def test_a_pruned_crawl_is_gone_with_its_bodies(site: Site, open_lab: Any, tmp_path: Path) -> None:
+    lab = await open_lab(store={"blob_bytes": 1024})
+    site.page("/", "<p>" + " ".join(f"word{n * 7919 % 100003}" for n in range(5_000)))
+    found = await lab.crawl(site.url("/"), sitemap="skip")
+    assert any((tmp_path / "store" / "blobs").rglob("document"))
+    assert await lab.client.prune(older_than_s=0) == 1
+    assert not any((tmp_path / "store" / "blobs").rglob("document"))
+    with pytest.raises(NotFound):
+        await lab.client.crawl(found.crawl.uid)
+
+
+async def test_a_crawl_pruned_while_it_is_listed_ends_the_listing(site: Site, lab: Any) -> None:
+    site.links({"/": [f"/{n}" for n in range(150)]})
+    found = await lab.crawl(site.url("/"), sitemap="skip")
+    listing = lab.client.documents(found.crawl.uid)
+    await anext(listing)
+    await lab.client.prune(older_than_s=0)
+    assert len([document async for document in listing]) <= 150
+
+
+async def test_ten_crawls_at_once_keep_to_themselves(site: Site, lab: Any) -> None:
+    site.links({"/": ["/a", "/b", "/c"]})
+    crawls = [await lab.start(site.url("/"), limit=n, sitemap="skip") for n in (1, 2, 3, 4) * 2]
+    stop = Stop()
+    working = asyncio.create_task(lab.client.work(stop))
+    for crawl in crawls:
+        await lab.until(lambda uid=crawl.uid: lab.ended(uid))
+    stop.ask()
+    await working
+    assert [len((await lab.outcome(crawl.uid)).paths) for crawl in crawls] == [1, 2, 3, 4] * 2
