@@ -107,13 +107,18 @@ async def store(folder: Path) -> None:
 
 
 def page(lease: Lease, made: int) -> Finished:
-    keys = [*range(made, made + LINKS // 2), *range(max(0, made - LINKS // 2), made)]
+    numbers = [*range(made, made + LINKS // 2), *range(max(0, made - LINKS // 2), made)]
     return Finished(
         lease=lease,
         end=Done(document=StoredDocument(lease.url, 200, "Title", BODY)),
-        urls=[NewUrl(f"http://h.example/page/{key}", key, "h.example", JobKind.PAGE) for key in keys],
+        urls=[NewUrl(f"http://h.example/page/{n}", scattered(n), "h.example", JobKind.PAGE) for n in numbers],
         hosts=(HostNote(host="h.example", answered=True, private=True),),
     )
+
+
+def scattered(number: int) -> int:
+    """As a hash scatters keys: else each look into the index would be beside the last one."""
+    return (number * 0x9E3779B97F4A7C15 & (1 << 63) - 1) ^ number
 
 
 def main() -> None:
