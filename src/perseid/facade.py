@@ -13,7 +13,7 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.crawls.mapping import MapLink, rank
-from perseid.crawls.start import web_url
+from perseid.crawls.start import part_credentials, web_url
 from perseid.model.crawl import CrawlStatus
 from perseid.model.document import Document
 from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions, SitemapMode
@@ -85,7 +85,8 @@ async def crawl(  # noqa: PLR0913 - the keywords people reach for; the rest is i
 
 async def _resumable(client: Client, url: str, options: CrawlOptions) -> str:
     """The unfinished crawl of the same URL and options, or a new one."""
-    start, wanted = web_url(url), msgspec.json.encode(options)
+    start, scrape_options = part_credentials(web_url(url), options.scrape)
+    wanted = msgspec.json.encode(msgspec.structs.replace(options, scrape=scrape_options))
     for known in await client.crawls(limit=1000):
         if known.status is CrawlStatus.SCRAPING and known.options == wanted and known.url == start:
             return known.uid

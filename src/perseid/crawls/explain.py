@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from perseid.crawls.context import compile_context
-from perseid.crawls.start import web_url
+from perseid.crawls.start import part_credentials, web_url
 from perseid.dom import url as urls
 from perseid.errors import InvalidURL
 from perseid.model.crawl import Crawl
+from perseid.model.options import ScrapeOptions
 from perseid.ports.inspect import Explanation, Inspect
 
 
@@ -32,7 +33,7 @@ async def explain(inspect: Inspect, crawl: Crawl, url: str) -> Explanation:
 def _target(text: str) -> str:
     """As for a start URL; links of other protocols stand in the ledger as well."""
     try:
-        return web_url(text)
+        return part_credentials(web_url(text), ScrapeOptions())[0]
     except InvalidURL:
         other = urls.serialize(text.strip())
         if other is None:

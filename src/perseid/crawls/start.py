@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from base64 import b64encode
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 import msgspec
 
@@ -37,6 +39,25 @@ def web_url(text: str) -> str:
     if not parsed.is_web or not parsed.host:
         raise InvalidURL(f"{text!r} is not a web address; only http:// and https:// URLs can be crawled")
     return parsed.href
+
+
+def part_credentials(url: str, options: ScrapeOptions) -> tuple[str, ScrapeOptions]:
+    """A serialised URL without its `user:password@`, and options that send them instead (RFC 7617).
+
+    Left in the URL they would stand in every document, and a link to the same page without them would be
+    another page. An Authorization header that the options name wins.
+    """
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    userinfo, at, host = authority.rpartition("@")
+    if not at:
+        return url, options
+    headers = options.headers
+    if not any(name.lower() == "authorization" for name, _ in headers):
+        user, _, password = userinfo.partition(":")
+        pair = f"{unquote(user)}:{unquote(password)}".encode()
+        headers = (*headers, ("Authorization", f"Basic {b64encode(pair).decode('ascii')}"))
+    return f"{scheme}://{host}{slash}{path}", msgspec.structs.replace(options, headers=headers)
 
 
 def check_scrape(options: ScrapeOptions) -> None:
@@ -79,7 +100,8 @@ def new_crawl(
 ) -> NewCrawl:
     """A crawl with its one kickoff job, which fetches the start page. Raises `InvalidURL`, `ConfigError`."""
     check_crawl(options)
-    start = web_url(url)
+    start, scrape = part_credentials(web_url(url), options.scrape)
+    options = msgspec.structs.replace(options, scrape=scrape)
     scope = Scope(options.scope, start, key_seed=key_seed, blocked_hosts=blocked_hosts)
     return NewCrawl(
         uid=uid,
@@ -101,10 +123,12 @@ def new_crawl(
 def new_batch(urls_: Sequence[str], options: ScrapeOptions, *, uid: str, key_seed: int) -> NewCrawl:
     """Pages named one by one; the same URL may be asked for twice. Raises `InvalidURL`, `ConfigError`."""
     check_scrape(options)
-    first = []
-    for text in urls_:
-        url = web_url(text)
-        first.append(NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), JobKind.PAGE))
+    named = [web_url(text) for text in urls_]
+    if len({politeness_host(url) for url in named}) == 1:
+        parted = [part_credentials(url, options) for url in named]
+        if len({scrape.headers for _url, scrape in parted}) == 1:
+            named, options = [url for url, _scrape in parted], parted[0][1]
+    first = [NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), JobKind.PAGE) for url in named]
     if not first:
         raise InvalidURL("there is no URL to fetch: the list is empty")
     return NewCrawl(

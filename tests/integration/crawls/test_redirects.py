@@ -171,3 +171,19 @@ async def test_a_job_that_is_overdue_goes_on_at_the_hop_where_it_was(site: Site,
     found = await lab.crawl(site.url("/"), scope={"external": True}, scrape={"max_attempts": 2}, sitemap="skip")
     assert found.codes == {other.url("/go"): "timeout"}
     assert (site.counts("other")["/go"], site.counts("site")["/slow"]) == (1, 2)
+
+
+async def test_credentials_in_the_start_url_are_sent_and_never_shown(site: Site, lab: Any) -> None:
+    def page(request: Request) -> Answer:
+        if request.headers.get("authorization") != "Basic dXNlcjpzZWNyZXQ=":
+            return Answer(status=401)
+        return Answer(body=f"<a href='a'>a</a><a href='{site.url('/a')}'>a</a>")
+
+    site.otherwise(page)
+    found = await lab.crawl(site.url("/").replace("//", "//user:secret@"), sitemap="skip")
+    assert found.urls == [site.url("/"), site.url("/a")]
+    assert "secret" not in repr((found.documents, found.crawl.url, found.failures))
+    told = await lab.explain(site.url("/a").replace("//", "//user:secret@"), found.crawl.uid)
+    assert told.state == "completed"
+    page_one = await lab.client.scrape(site.url("/").replace("//", "//user:secret@"))
+    assert page_one.url == site.url("/")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perseid.crawls.start import check_crawl, new_batch, new_crawl, web_url
+from perseid.crawls.start import check_crawl, new_batch, new_crawl, part_credentials, web_url
 from perseid.errors import ConfigError, InvalidURL
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
@@ -109,3 +109,33 @@ def test_a_batch_has_a_page_for_each_url_also_twice() -> None:
 def test_a_batch_of_nothing_is_refused() -> None:
     with pytest.raises(InvalidURL, match="empty"):
         new_batch([], ScrapeOptions(), uid="u", key_seed=1)
+
+
+@pytest.mark.parametrize(
+    ("url", "bare", "header"),
+    [
+        ("https://user:secret@e.test/a?b=c@d", "https://e.test/a?b=c@d", "Basic dXNlcjpzZWNyZXQ="),
+        ("https://us%40er@e.test:81/", "https://e.test:81/", "Basic dXNAZXI6"),
+        ("https://:p%C3%A4ss@e.test/", "https://e.test/", "Basic OnDDpHNz"),
+    ],
+)
+def test_credentials_in_a_url_become_a_header(url: str, bare: str, header: str) -> None:
+    assert part_credentials(web_url(url), ScrapeOptions()) == (
+        bare,
+        ScrapeOptions(headers=(("Authorization", header),)),
+    )
+
+
+def test_a_url_without_credentials_stays() -> None:
+    assert part_credentials("https://e.test/@user", ScrapeOptions()) == ("https://e.test/@user", ScrapeOptions())
+
+
+def test_an_authorization_that_was_given_wins() -> None:
+    given_one = ScrapeOptions(headers=(("authorization", "Bearer t"),))
+    assert part_credentials("https://u:p@e.test/", given_one) == ("https://e.test/", given_one)
+
+
+def test_a_batch_of_several_hosts_keeps_credentials_where_they_are() -> None:
+    batch = new_batch(["https://u:p@a.test/", "https://b.test/"], ScrapeOptions(), uid="u", key_seed=1)
+    assert [url.url for url in batch.first] == ["https://u:p@a.test/", "https://b.test/"]
+    assert b"Authorization" not in batch.options
