@@ -61,6 +61,7 @@ def crawl(  # noqa: PLR0913  one parameter a flag
     formats: flags.Formats = None,
     full_page: flags.FullPage = False,
     ignore_robots: flags.IgnoreRobots = False,
+    revalidate: flags.Revalidate = False,
     fresh: flags.Fresh = False,
     json: flags.Json = False,
 ) -> None:
@@ -87,6 +88,7 @@ def crawl(  # noqa: PLR0913  one parameter a flag
             formats=formats,
             full_page=full_page,
             obey_robots=not ignore_robots,
+            revalidate=revalidate,
         )
         options = CrawlOptions(
             scope=ScopeRules(

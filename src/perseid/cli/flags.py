@@ -39,6 +39,10 @@ Formats = Annotated[
 FullPage = Annotated[
     bool, typer.Option("--full-page", help="Keep menus, headers and footers; else the main content only.")
 ]
+Revalidate = Annotated[
+    bool,
+    typer.Option("--revalidate", help="Ask sites only for what changed since the last crawl into the same OUT (ETag)."),
+]
 IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="Fetch what robots.txt forbids, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable JSON on stdout.")]
 Fresh = Annotated[

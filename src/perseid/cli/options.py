@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from perseid.config.settings import Settings
 
 _SECRET = frozenset({"headers", "cookies", "proxy"})
+_NO_OTHER_RESULT = frozenset({"revalidate"})
+"""Options that change how a result comes about, not what it is."""
 
 
 class Fetching(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +30,7 @@ class Fetching(msgspec.Struct, frozen=True, kw_only=True):
     formats: Sequence[str] | None = None
     full_page: bool = False
     obey_robots: bool = True
+    revalidate: bool = False
 
 
 def scrape_options(flags: Fetching, settings: Settings) -> ScrapeOptions:
@@ -46,6 +49,7 @@ def scrape_options(flags: Fetching, settings: Settings) -> ScrapeOptions:
         timeout_s=settings.fetch.page_timeout_s,
         max_attempts=settings.fetch.max_attempts,
         obey_robots=flags.obey_robots,
+        revalidate=flags.revalidate,
     )
 
 
@@ -63,7 +67,7 @@ def differences(old: msgspec.Struct, new: msgspec.Struct) -> list[str]:
     before, after = dict(_flat(old)), dict(_flat(new))
     found = []
     for name in dict.fromkeys([*before, *after]):
-        if before.get(name) == after.get(name):
+        if before.get(name) == after.get(name) or name.rpartition(".")[2] in _NO_OTHER_RESULT:
             continue
         if name.rpartition(".")[2] in _SECRET:
             found.append(f"{name}: another value")

@@ -136,7 +136,10 @@ class Client:
         raise ScrapeFailed(url, explanation.reason.lower() or explanation.state, explanation.message)
 
     async def map(self, url: str, options: CrawlOptions) -> list[MapLink]:
-        """The URLs that the start page and the sitemaps name, by the same rules as a crawl; no page is fetched."""
+        """The URLs that the start page and the sitemaps name, by the same rules as a crawl; no page is fetched.
+
+        Raises `ScrapeFailed` when neither the start page nor any sitemap could be had.
+        """
         crawl = await self.start_crawl(url, options)
         kinds = (JobKind.KICKOFF, JobKind.SITEMAP)
 
@@ -150,7 +153,16 @@ class Client:
             links += [MapLink(url=found) for _job, found in rows]
             after = rows[-1][0]
         await self._store.cancel(crawl.id)
+        if len(links) <= 1:
+            await self._raise_failure(crawl)
         return links
+
+    async def _raise_failure(self, crawl: Crawl) -> None:
+        """Raise what kept the start page from us, if anything did."""
+        explanation = await explaining.explain(self._store, crawl, crawl.url)
+        if explanation.state in {JobState.FAILED, JobState.DENIED}:
+            code = explanation.reason if explanation.state == JobState.FAILED else explanation.reason.lower()
+            raise ScrapeFailed(crawl.url, code, explanation.message)
 
     async def crawl(self, uid: str) -> Crawl:
         """Raises `NotFound`."""
