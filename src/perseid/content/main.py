@@ -21,7 +21,7 @@ NEVER = (
 
 
 _BIAS = {
-    pagetype.ARTICLE: 1.25,
+    pagetype.ARTICLE: 1.35,
     pagetype.DOCUMENTATION: 1.2,
     pagetype.FORUM: 0.85,
     pagetype.LISTING: 0.75,
