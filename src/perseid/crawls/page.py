@@ -9,7 +9,7 @@ from perseid.content.pipeline import Failed as NoDocument
 from perseid.crawls.chain import Arrival, Chain
 from perseid.crawls.context import CrawlContext, Note
 from perseid.crawls.convert import Converter
-from perseid.crawls.pack import pack
+from perseid.crawls.pack import Packer
 from perseid.dom import url as urls
 from perseid.links.host import politeness_host
 from perseid.links.robots import Robots
@@ -38,6 +38,7 @@ class PageJob:
         self._robots = robots
         self._clock = clock
         self._blob_bytes = blob_bytes
+        self._packer = Packer()
 
     async def run(self, lease: Lease, chain: Chain) -> Finished:
         arrived = await chain.follow()
@@ -95,7 +96,7 @@ class PageJob:
         return context.scope.judge(built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth)
 
     def _store(self, lease: Lease, document: Document) -> StoredDocument:
-        body = pack(document)
+        body = self._packer.pack(document)
         blob = None
         if len(body) > self._blob_bytes:
             blob = f"{lease.crawl}/{lease.lock}/document"
