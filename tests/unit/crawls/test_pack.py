@@ -31,4 +31,4 @@ def test_the_line_is_one_line_of_json_without_what_was_not_asked_for() -> None:
 
 
 def test_text_is_compressed() -> None:
-    assert len(pack(Document(url="u", source_url="u", status=200, markdown="orchard " * 10_000))) < 1_000
+    assert len(Packer().pack(Document(url="u", source_url="u", status=200, markdown="orchard " * 10_000))) < 1_000
