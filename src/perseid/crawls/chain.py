@@ -215,7 +215,10 @@ class Chain:
 
     async def _request(self) -> Response | FetchFailure:
         self._requested_at = self._clock.monotonic_s()
-        return await self._fetcher.fetch(self._fetch_request(self.hops.url))
+        answer = await self._fetcher.fetch(self._fetch_request(self.hops.url))
+        # The pause counts from the answer: when the site got the request, only the site knows.
+        self._requested_at = self._clock.monotonic_s()
+        return answer
 
     def _learn(self, answer: Response) -> None:
         host = self.lease.host

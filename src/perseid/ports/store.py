@@ -74,6 +74,7 @@ class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
     max_denied: int = 1_000_000
     max_sitemap_files: int = 1_000
     first: tuple[NewUrl, ...] = ()
+    """With a kickoff among them, hosts unknown so far take one request at a time until the first is over."""
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,6 +47,8 @@ def _finish(
     tx.free(host=host, queue=queue, team=team)
     for note in item.hosts:
         gates.note_host(tx, note, started_at)
+    if item.lease.throttled or item.lease.kind is JobKind.KICKOFF:
+        gates.met(tx, host)
     crawl = tx.crawl(item.lease.crawl)
     if crawl is None or not crawl.running:
         return False

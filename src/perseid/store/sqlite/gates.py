@@ -23,15 +23,19 @@ def stride(kind: int) -> int:
     return TURN // CLASS_WEIGHT[JobKind(kind)]
 
 
-def host_ids(tx: Tx, names: Iterable[str]) -> dict[str, int]:
-    """The rows of these hosts, made where they are missing."""
+def host_ids(tx: Tx, names: Iterable[str], *, shy: bool = False) -> dict[str, int]:
+    """The rows of these hosts, made where they are missing.
+
+    A `shy` one takes one request at a time until the first is over: only then its crawl-delay is known, and
+    two crawls that begin at once must not break it with their first requests.
+    """
     found: dict[str, int] = {}
     for name in sorted(set(names)):
         row = tx.one("SELECT id FROM host WHERE name = ?", (name,))
         if row is None:
             row = tx.one(
-                "INSERT INTO host (name, max_active, interval, burst) VALUES (?, ?, ?, ?) RETURNING id",
-                (name, tx.defaults.max_active, tx.defaults.interval_us, tx.defaults.burst),
+                "INSERT INTO host (name, shy, max_active, interval, burst) VALUES (?, ?, ?, ?, ?) RETURNING id",
+                (name, int(shy), 1 if shy else tx.defaults.max_active, tx.defaults.interval_us, tx.defaults.burst),
             )
         assert row is not None
         found[name] = row[0]
@@ -166,10 +170,7 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
     if note.gap_us is not None:
         tx.execute("UPDATE host SET gap = ? WHERE id = ?", (max(0, note.gap_us), host))
     if note.private is not None or note.gap_us is not None:
-        tx.execute(
-            "UPDATE host SET max_active = CASE WHEN gap > 0 THEN 1 WHEN private THEN ? ELSE ? END WHERE id = ?",
-            (UNLIMITED, tx.defaults.max_active, host),
-        )
+        _set_room(tx, host)
     if note.request_age_us is not None:
         tx.execute(
             "UPDATE host SET open_at = max(open_at, ? + gap) WHERE id = ? AND gap > 0",
@@ -182,6 +183,19 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
             "UPDATE host SET backoffs = 0, backoff_since = 0, gave_up_at = 0 WHERE id = ? AND backoffs > 0",
             (host,),
         )
+
+
+def met(tx: Tx, host: int) -> None:
+    """A job at this host is over: what it has to say about itself has been heard."""
+    if tx.one("UPDATE host SET shy = 0 WHERE id = ? AND shy RETURNING id", (host,)) is not None:
+        _set_room(tx, host)
+
+
+def _set_room(tx: Tx, host: int) -> None:
+    tx.execute(
+        "UPDATE host SET max_active = CASE WHEN gap > 0 OR shy THEN 1 WHEN private THEN ? ELSE ? END WHERE id = ?",
+        (UNLIMITED, tx.defaults.max_active, host),
+    )
 
 
 def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:

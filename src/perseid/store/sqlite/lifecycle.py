@@ -41,7 +41,8 @@ def start(tx: Tx, new: NewCrawl) -> CrawlId:
         "INSERT INTO queue (crawl, class, team, max_active, gap, turn) VALUES (?, ?, ?, ?, ?, ?)",
         (crawl.id, int(JobKind.PAGE), crawl.team, most, new.delay_us, tx.turn),
     )
-    gates.trust_again(tx, gates.host_ids(tx, (clean(url.host) for url in new.first)).values())
+    shy = any(url.kind is JobKind.KICKOFF for url in new.first)
+    gates.trust_again(tx, gates.host_ids(tx, (clean(url.host) for url in new.first), shy=shy).values())
     admit(tx, crawl, [Found(_cleaned(url), None, url.depth) for url in new.first])
     crawl.dirty = True
     return CrawlId(crawl.id)

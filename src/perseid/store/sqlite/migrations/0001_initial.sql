@@ -80,6 +80,7 @@ CREATE TABLE host (
   name          TEXT    NOT NULL UNIQUE,
   active        INTEGER NOT NULL DEFAULT 0,
   max_active    INTEGER NOT NULL,          -- in force: 1 with a gap, no limit for private hosts
+  shy           INTEGER NOT NULL DEFAULT 0,-- a crawl's first host: one at a time until it has answered once
   private       INTEGER NOT NULL DEFAULT 0,-- loopback or private address: not throttled
   interval      INTEGER NOT NULL,          -- mean time between requests, 0 = unlimited
   burst         INTEGER NOT NULL,

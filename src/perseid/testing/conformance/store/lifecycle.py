@@ -215,10 +215,19 @@ async def test_a_step_claims_what_its_own_finish_found(desk: Desk) -> None:
 
 
 async def test_only_kinds_that_the_worker_knows_are_claimed(desk: Desk) -> None:
-    await desk.start(kickoff(), page("a"), sitemap("s.xml"))
+    await desk.start(kickoff(), page("https://other.example/"), sitemap("https://third.example/s.xml"))
     assert [lease.kind for lease in await desk.claim_all(kinds=[JobKind.PAGE])] == [JobKind.PAGE]
     assert [lease.kind for lease in await desk.claim_all(kinds=[JobKind.SITEMAP])] == [JobKind.SITEMAP]
     assert [lease.kind for lease in await desk.claim_all()] == [JobKind.KICKOFF]
+
+
+async def test_a_host_that_a_crawl_begins_with_is_asked_once_until_it_has_answered(desk: Desk) -> None:
+    await desk.start(kickoff())
+    await desk.start(kickoff())
+    (lease,) = await desk.claim_all()
+    assert await desk.claim_all() == [], "its crawl-delay is not known yet"
+    await desk.finish(lease, "a", "b")
+    assert len(await desk.claim_all()) == 3
 
 
 async def test_a_claim_may_name_its_crawl(desk: Desk) -> None:

@@ -106,6 +106,7 @@ class StoreMachine(RuleBasedStateMachine):
         model.offer(jobs)
         model.settle()
         self.oracle.crawls[model.id] = model
+        self.oracle.begin(jobs)
 
     def _pick(self, pick: int) -> CrawlModel:
         return list(self.oracle.crawls.values())[pick % len(self.oracle.crawls)]
@@ -304,6 +305,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.run(self._agrees())
 
     async def _agrees(self) -> None:
+        self.oracle.learn_hosts()
         desk = self.desks[0]
         assert await desk.store.audit() == []
         assert await desk.store.unpark() == 0

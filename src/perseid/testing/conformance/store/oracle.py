@@ -138,6 +138,8 @@ class HostModel:
     """No claim is lawful before."""
     surely_open: int = 0
     """From then on nothing but its slots holds it back."""
+    shy: bool = False
+    """Began with a kickoff, and no job of it is over: one at a time."""
 
 
 @dataclass
@@ -157,12 +159,26 @@ class Oracle:
         self.teams: dict[int, int | None] = {}
         self.held: dict[LockToken, Held] = {}
         self.workers: list[WorkerId] = []
+        self.known_hosts: set[str] = set()
+
+    def begin(self, urls: Sequence[NewUrl]) -> None:
+        """A crawl starts with these: hosts that nobody knew are shy where it has a kickoff."""
+        fresh = {url.host for url in urls} - self.known_hosts
+        if any(url.kind is JobKind.KICKOFF for url in urls):
+            for name in fresh:
+                self.host(name).shy = True
+        self.learn_hosts()
+
+    def learn_hosts(self) -> None:
+        """Hosts of all jobs there are; a host stays known when its crawls are forgotten."""
+        self.known_hosts.update(job.host for crawl in self.crawls.values() for job in crawl.jobs.values())
 
     def host(self, name: str) -> HostModel:
         return self.hosts.setdefault(name, HostModel())
 
     def _most_of_host(self, name: str) -> int:
-        return 1 if self.host(name).gap else self.max_active
+        host = self.host(name)
+        return 1 if host.gap or host.shy else self.max_active
 
     def _page_leases(self, crawl: CrawlId) -> int:
         leases = (held.lease for held in self.held.values())
@@ -250,6 +266,8 @@ class Oracle:
     def record(self, finished: Finished, now: int, *, kept: bool) -> None:
         """What the end of one run makes of the world; its host note counts even where its page does not."""
         lease = finished.lease
+        if lease.lock in self.held:
+            self.host(self.held[lease.lock].host).shy = False
         for note in finished.hosts:
             self.host(note.host).gap = note.gap_us or self.host(note.host).gap
             self.release(lease.lock, now, note.request_age_us)
