@@ -24,6 +24,7 @@ class Chosen(NamedTuple):
 def exclude(tree: Tree, selectors: Iterable[str]) -> list[str]:
     """Take out what the selectors match; returns those that are no CSS."""
     invalid = []
+    kept = {tree.root, tree.body}
     for selector in selectors:
         try:
             found = tree.select(selector)
@@ -31,7 +32,7 @@ def exclude(tree: Tree, selectors: Iterable[str]) -> list[str]:
             invalid.append(selector)
             continue
         for node in found:
-            if node not in (tree.root, tree.body):
+            if node not in kept:
                 tree.remove(node)
     return invalid
 
@@ -61,10 +62,8 @@ def _within(tree: Tree, node: Node, chosen: set[Node]) -> bool:
     return False
 
 
-def drop_unseen(tree: Tree, node: Node, page: str) -> None:
+def drop_unseen(tree: Tree, node: Node) -> None:
     """Take out hidden elements below `node`, save one that holds most of the text (shown by script later)."""
-    if "hidden" not in page and "display:" not in page:
-        return
     hidden = tree.select(_UNSEEN, node)
     if not hidden:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from perseid.content.labels import encoding_of
 
@@ -15,6 +16,7 @@ _ATTRIBUTE = re.compile(rb"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\
 _XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
 
 
+@lru_cache(maxsize=256)
 def header_encoding(content_type: str | None) -> str | None:
     if not content_type:
         return None

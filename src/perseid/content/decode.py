@@ -23,7 +23,8 @@ def decode(body: bytes, *, content_type: str | None = None, tld: str | None = No
     last label of the host, a hint for detection.
     """
     found = _decoded(body, content_type, tld)
-    return found._replace(text=found.text.replace("\0", "")) if "\0" in found.text else found
+    # Bytes are searched faster than text; no encoding makes U+0000 of anything but zeros.
+    return found._replace(text=found.text.replace("\0", "")) if b"\0" in body and "\0" in found.text else found
 
 
 def _decoded(body: bytes, content_type: str | None, tld: str | None) -> Decoded:

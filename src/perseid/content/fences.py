@@ -31,8 +31,7 @@ def split(text: str) -> Iterator[Part]:
         rest = text[at:end]
         info = rest.lstrip("`")
         size = len(rest) - len(info)
-        prefix = _PREFIX.match(text, line, at)
-        if prefix is not None and prefix.end() == at:
+        if line == at or ((prefix := _PREFIX.match(text, line, at)) is not None and prefix.end() == at):
             if not fence and "`" not in info:
                 fence = size
                 if line > start:

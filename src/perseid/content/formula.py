@@ -7,15 +7,18 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perseid.dom.tree import Tree
+    from collections.abc import Iterable
+
+    from perseid.dom.tree import Node, Tree
 
 _OPENING = re.compile(r"<script\b([^<>]{0,500})>", re.IGNORECASE)
 _CLOSING = re.compile(r"</script\s*>", re.IGNORECASE)
 _RENDERED = ".MathJax_Preview, .MathJax, .MathJax_Display, .MathJax_SVG, .MathJax_CHTML"
 
 
-def occurs(text: str) -> bool:
-    return "math/tex" in text
+def occurs(tree: Tree, scripts: Iterable[Node]) -> bool:
+    """Whether one of these script elements holds a formula."""
+    return any(kind is not None and "math/tex" in kind.lower() for kind in tree.values(scripts, "type"))
 
 
 def keep_scripts(text: str) -> str:
@@ -39,7 +42,6 @@ def keep_scripts(text: str) -> str:
 
 
 def drop_renderings(tree: Tree) -> None:
-    """Take out what MathJax drew beside its sources."""
-    if tree.first("x-tex") is not None:
-        for node in tree.select(_RENDERED):
-            tree.remove(node)
+    """Take out what MathJax drew beside its sources, on a page that holds these."""
+    for node in tree.select(_RENDERED):
+        tree.remove(node)

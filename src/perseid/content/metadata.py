@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from perseid.dom.tree import Node, Tree
     from perseid.model.document import Metadata
+
+    Elements = Mapping[str, Sequence[Node]]
 
 _PROPERTY = {
     "og:title": "ogTitle",
@@ -41,7 +43,8 @@ _NAME = {
     "dcterms.keywords": "dcTermsKeywords",
 }
 _FOLDED = frozenset({"description", "keywords", "robots"})
-_SELECTOR = "title, meta[content], link[rel][href]"
+TAGS = frozenset({"title", "meta", "link"})
+"""The elements that the head of a page is read from."""
 _MOST_TAGS = 2_000
 """Pages with more head tags than that are hostile; the rest says nothing new."""
 _MOST_CHARACTERS = 100_000
@@ -111,19 +114,27 @@ class _Gathered:
             self.other_icon = self.other_icon or href
 
 
-def read_head(tree: Tree, absolute: Callable[[str], str | None]) -> Head:
-    """Title, meta tags and links of the whole page; `absolute` resolves an address against its base."""
+def read_head(tree: Tree, absolute: Callable[[str], str | None], elements: Elements | None = None) -> Head:
+    """Title, meta tags and links of the whole page; `absolute` resolves an address against its base.
+
+    `elements` are those of `tree.by_tag` for at least `TAGS`, where the caller has them.
+    """
     found = _Gathered()
-    for node in tree.select(_SELECTOR)[:_MOST_TAGS]:
-        tag = tree.tag(node)
-        if tag == "meta":
-            found.meta(tree.attrs(node))
-        elif tag == "link":
-            href = (tree.attr(node, "href") or "").strip()
-            if href:
-                found.link(tree.attr(node, "rel") or "", href)
-        elif found.title is None and not _foreign(tree, node):
+    if elements is None:
+        elements = tree.by_tag(TAGS)
+    for node in elements.get("title", ())[:_MOST_TAGS]:
+        if not _foreign(tree, node):
             found.title = " ".join(tree.text(node).split()) or None
+            if found.title:
+                break
+    for node in elements.get("meta", ())[:_MOST_TAGS]:
+        attrs = tree.attrs(node)
+        if "content" in attrs:
+            found.meta(attrs)
+    for node in elements.get("link", ())[:_MOST_TAGS]:
+        rel = tree.attr(node, "rel")
+        if rel and (href := (tree.attr(node, "href") or "").strip()):
+            found.link(rel, href)
     return _assembled(tree, found, absolute)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perseid.content import clean, formula, selfcheck, textual
@@ -10,10 +11,12 @@ from perseid.content.decode import Decoded, decode
 from perseid.content.images import images_of
 from perseid.content.main import main_content
 from perseid.content.markdown import to_markdown, to_text
+from perseid.content.metadata import TAGS as HEAD_TAGS
 from perseid.content.metadata import Head, read_head, robots_flags
 from perseid.content.sniff import TEXTUAL, Kind, sniff
 from perseid.dom import tree as trees
 from perseid.dom import url as urls
+from perseid.links.discover import TAGS as LINK_TAGS
 from perseid.links.discover import discover, discover_text
 from perseid.model.document import Document, Metadata
 from perseid.model.options import ScrapeOptions
@@ -29,7 +32,13 @@ HEAVY_BYTES = 3_000_000
 _HEAVY_CHARACTERS = 12_000_000
 """HTML beyond that is rendered whole: choosing its main content would cost more than it is worth."""
 _LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
+_READ = LINK_TAGS | HEAD_TAGS | {"script", "x-tex"}
+"""What is read off the page as a whole, found by one walk."""
 _DEAD_SCHEMES = ("javascript:", "data:", "vbscript:", "blob:", "about:")
+_PLAIN = re.compile(
+    r"(?=.)(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*(?:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:#[A-Za-z0-9_.:()+,=*~-]*)?"
+)
+"""A relative address that is resolved by writing it after its base: nothing in it is encoded or means a folder."""
 _LISTED_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "tel:")
 
 
@@ -155,12 +164,17 @@ def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     text = decoded.text
     # Blanks that must not break tell a browser where to wrap; in text and code they are blanks.
     source = text.replace("&nbsp;", " ").replace("\xa0", " ")
-    if formula.occurs(source):
-        source = formula.keep_scripts(source)
     tree = trees.parse(source)
-    found = discover(tree, page.url)
+    elements = tree.by_tag(_READ)
+    if "script" in elements and formula.occurs(tree, elements["script"]):
+        source = formula.keep_scripts(source)
+        tree = trees.parse(source)
+        elements = tree.by_tag(_READ)
+    found = discover(tree, page.url, elements)
     resolve = Resolver(found.base)
-    head = read_head(tree, resolve)
+    head = read_head(tree, resolve, elements)
+    if "x-tex" in elements:
+        formula.drop_renderings(tree)
     warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
     content = _render(page, options, tree, source, resolve, warnings)
     built = _assemble(
@@ -196,8 +210,6 @@ def _render(
     """All formats that are read off the tree; the tree is used up by it."""
     formats = options.formats
     images = images_of(tree, resolve) if "images" in formats else None
-    if formula.occurs(source) or "x-tex" in source:
-        formula.drop_renderings(tree)
     wanted = [name for name in formats if name in {"markdown", "html", "text"}]
     if not wanted:
         return _Rendered(_Content(images=images, warnings=warnings), None)
@@ -229,7 +241,7 @@ def _chosen(
         nodes = [tree.body]
     warnings += [f"selector: {selector!r} is no CSS selector and was ignored" for selector in invalid]
     for node in nodes:
-        clean.drop_unseen(tree, node, source)
+        clean.drop_unseen(tree, node)
     return nodes, page_type
 
 
@@ -307,25 +319,33 @@ def _assemble(page: Page, options: ScrapeOptions, content: _Content) -> Built:
 class Resolver:
     """Addresses as they stand in a page, made absolute, each once; None for those that lead nowhere."""
 
-    __slots__ = ("_join", "_known")
+    __slots__ = ("_folder", "_join", "_known", "_page")
 
     def __init__(self, base: str) -> None:
         self._join = urls.Base(base).join
         self._known: dict[str, str | None] = {}
+        page = self._join("") or ""
+        # What plain relative addresses are appended to; nothing where the base is no address of the web.
+        self._page = page if page.startswith(("http://", "https://")) else ""
+        self._folder = (self._page and self._join(".")) or ""
 
     def __call__(self, href: str) -> str | None:
         try:
             return self._known[href]
         except KeyError:
-            url = self._join(href)
-            if url is not None:
-                if url.startswith(_DEAD_SCHEMES):
-                    url = None
-                elif not url.startswith("http"):
-                    # Other schemes keep what would end a link target early.
-                    url = url.replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
-            self._known[href] = url
+            url = self._known[href] = self._resolved(href)
             return url
+
+    def _resolved(self, href: str) -> str | None:
+        if self._page and _PLAIN.fullmatch(href):
+            return f"{self._page if href[0] == '#' else self._folder}{href}"
+        url = self._join(href)
+        if url is None or url.startswith(_DEAD_SCHEMES):
+            return None
+        if not url.startswith("http"):
+            # Other schemes keep what would end a link target early.
+            url = url.replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
+        return url
 
 
 def listed(resolve: Resolver, hrefs: Iterable[str]) -> list[str]:

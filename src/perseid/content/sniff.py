@@ -93,6 +93,7 @@ _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[\s?]")
 _FEED_ROOT = re.compile(rb"<(?:\w+:)?(?:rss|feed|urlset|sitemapindex|RDF)[\s>]")
 _HTML_ROOT = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _CONTROLS = bytes(range(9)) + b"\x0b" + bytes(range(0x0E, 0x1B)) + b"\x1c\x1d\x1e\x1f"
+_BLANK = b" \t\r\n\x00"
 _MARKDOWN_SUFFIX = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx)$", re.IGNORECASE)
 
 
@@ -101,7 +102,7 @@ def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Ki
 
     `path` is the path of the URL: its suffix tells Markdown from other plain text.
     """
-    if not body or not body.strip(b" \t\r\n\x00"):
+    if not body[:64].strip(_BLANK) and not body.strip(_BLANK):
         return Kind.EMPTY
     head = body[:1024]
     if body[0] != 0x3C or b"%PDF-" in head:  # nothing binary begins with "<"

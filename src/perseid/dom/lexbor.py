@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from perseid.dom.node import OTHER, TEXT, UNMARKED, Flat, Node, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _DEPTH = 2_000
 """Lexbor's tree construction is quadratic in depth, so deeper elements lose their tags, never their text."""
@@ -38,6 +38,7 @@ class LexborTree(Tree):
         for node in self.native.css("template"):
             node.decompose()
         self._attic: LexborNode = self.native.create_node("div")
+        self._attic_id = self._attic.mem_id
 
     @property
     def root(self) -> Node:
@@ -52,7 +53,16 @@ class LexborTree(Tree):
             found = (self.native if within is None else within).css(css)
         except SelectolaxError as error:
             raise ValueError(f"invalid CSS selector {css!r}: {error}") from error
-        return found if within is None else [node for node in found if node != within]
+        if within is None:
+            return found  # type: ignore[no-any-return]  # opaque nodes
+        own = within.mem_id  # comparing nodes themselves renders their HTML
+        return [node for node in found if node.mem_id != own]
+
+    def by_tag(self, tags: frozenset[str], within: Node | None = None) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in self.select(", ".join(sorted(tags)), within):
+            found.setdefault(self.tag(node), []).append(node)
+        return found
 
     def first(self, css: str, within: Node | None = None) -> Node | None:
         if within is not None:
@@ -73,6 +83,10 @@ class LexborTree(Tree):
         found = node.attrs.get(name, _ABSENT)
         return None if found is _ABSENT else found or ""
 
+    def values(self, nodes: Iterable[Node], name: str) -> list[str | None]:
+        attr = self.attr
+        return [attr(node, name) for node in nodes]
+
     def attrs(self, node: Node) -> dict[str, str]:
         if not node.is_element_node:
             return {}
@@ -86,7 +100,7 @@ class LexborTree(Tree):
 
     def parent(self, node: Node) -> Node | None:
         up = node.parent
-        return up if up is not None and up.is_element_node and up != self._attic else None
+        return up if up is not None and up.is_element_node and up.mem_id != self._attic_id else None
 
     def children(self, node: Node) -> list[Node]:
         out = []

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Node: TypeAlias = Any
 """An opaque, hashable node; equal nodes are the same node of the same tree."""
@@ -91,12 +91,23 @@ class Tree(ABC):
         """The first match of `select`, or None."""
 
     @abstractmethod
+    def by_tag(self, tags: frozenset[str], within: Node | None = None) -> dict[str, list[Node]]:
+        """The descendants of `within` (default: the whole page) with these lower-case tags, each in document order.
+
+        One walk for all: cheaper than several selectors or one with alternatives. What is absent has no key.
+        """
+
+    @abstractmethod
     def tag(self, node: Node) -> str:
         """Lower-case element name, "#text" for text, "#other" for comments and the like."""
 
     @abstractmethod
     def attr(self, node: Node, name: str) -> str | None:
         """The value of attribute `name` (lower-case); "" where it stands without value, None where absent."""
+
+    @abstractmethod
+    def values(self, nodes: Iterable[Node], name: str) -> list[str | None]:
+        """The answer of `attr` for each of these elements."""
 
     @abstractmethod
     def attrs(self, node: Node) -> dict[str, str]:

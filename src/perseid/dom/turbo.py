@@ -10,7 +10,7 @@ from turbohtml import parse as turbo_parse
 from perseid.dom.node import OTHER, TEXT, UNMARKED, Flat, Node, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from turbohtml import Document
 
@@ -24,8 +24,7 @@ class TurboTree(Tree):
         if root is None:
             raise ValueError("turbohtml made no root element")
         self._root = root
-        if "emplate" in html or "EMPLATE" in html:
-            self._settle_templates()
+        self._settle_templates()
         self._body: Element | None = None
 
     def _settle_templates(self) -> None:
@@ -52,6 +51,16 @@ class TurboTree(Tree):
     def first(self, css: str, within: Node | None = None) -> Node | None:
         return (self.native if within is None else within).select_one(css)
 
+    def by_tag(self, tags: frozenset[str], within: Node | None = None) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in (self.native if within is None else within).iter_elements(tags):
+            tag = node.tag
+            if tag in found:
+                found[tag].append(node)
+            else:
+                found[tag] = [node]
+        return found
+
     def tag(self, node: Node) -> str:
         kind = type(node)
         if kind is Element:
@@ -60,6 +69,9 @@ class TurboTree(Tree):
 
     def attr(self, node: Node, name: str) -> str | None:
         return node.attr(name) if type(node) is Element else None
+
+    def values(self, nodes: Iterable[Node], name: str) -> list[str | None]:
+        return [node.attr(name) for node in nodes]
 
     def attrs(self, node: Node) -> dict[str, str]:
         if type(node) is not Element:

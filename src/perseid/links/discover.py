@@ -22,9 +22,13 @@ from perseid.dom import url as urls
 from perseid.links.textlinks import discover_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from perseid.dom.tree import Node, Tree
 
-__all__ = ["Discovered", "Refresh", "discover", "discover_text"]
+    Elements = Mapping[str, Sequence[Node]]
+
+__all__ = ["TAGS", "Discovered", "Refresh", "discover", "discover_text"]
 
 MAX_INLINE = 2 * 1024 * 1024
 """Characters of an inline frame that are parsed."""
@@ -37,8 +41,11 @@ _RELATIONS = frozenset(
 _HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 _LAZY_TAGS = ("a", "tr", "li", "div", "button", "span", "article")
 _LAZY = tuple(f"{tag}[{name}]" for tag in _LAZY_TAGS for name in ("data-href", "data-url"))
-_OTHERS = ("area[href]", "iframe", "frame[src]", "embed[src]", "object[data]", *_LAZY)
-_ALL = ",".join(("a[href]", *_OTHERS))
+_WITH_DATA = "[data-href],[data-url]"
+_OTHERS = frozenset({"area", "iframe", "frame", "embed", "object"})
+_ALL = ",".join(("a[href]", "area[href]", "iframe", "frame[src]", "embed[src]", "object[data]", *_LAZY))
+TAGS = _OTHERS | {"a", "link", "meta", "base"}
+"""The elements that links are read from, save clickable ones that are no links."""
 
 _REFRESH = re.compile(
     r"\s*(\d+)(?:\.[\d.]*)?\s*[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(.*))",
@@ -64,42 +71,49 @@ class Discovered(NamedTuple):
     refresh: Refresh | None = None
 
 
-def discover(tree: Tree, page_url: str) -> Discovered:
-    """The links of a page whose final URL, after redirects, is `page_url`."""
-    return _discover(tree, page_url, MAX_NESTING)
+def discover(tree: Tree, page_url: str, elements: Elements | None = None) -> Discovered:
+    """The links of a page whose final URL, after redirects, is `page_url`.
+
+    `elements` are those of `tree.by_tag` for at least `TAGS`, where the caller has them.
+    """
+    return _discover(tree, page_url, MAX_NESTING, elements)
 
 
-def _discover(tree: Tree, page_url: str, nesting: int) -> Discovered:
-    base = _base(tree, page_url)
+def _discover(tree: Tree, page_url: str, nesting: int, elements: Elements | None = None) -> Discovered:
+    if elements is None:
+        elements = tree.by_tag(TAGS)
+    base = _base(tree, elements.get("base", ()), page_url)
     hrefs: dict[str, None] = {}
-    canonical = _head_links(tree, base, hrefs)
-    refresh = _refresh(tree, base, hrefs)
-    attr = tree.attr
-    if any(tree.select(css) for css in _OTHERS):
+    canonical = _head_links(tree, elements.get("link", ()), base, hrefs)
+    refresh = _refresh(tree, elements.get("meta", ()), base, hrefs)
+    if not _OTHERS.isdisjoint(elements) or tree.first(_WITH_DATA) is not None:
         for node in tree.select(_ALL):
             _add(tree, node, base, hrefs, nesting)
     else:
-        for node in tree.select("a[href]"):
-            hrefs[attr(node, "href") or ""] = None
+        found: dict[str | None, None] = dict.fromkeys(tree.values(elements.get("a", ()), "href"))
+        found.pop(None, None)
+        hrefs |= found  # type: ignore[arg-type]  # None is gone
     return Discovered(base, list(hrefs), canonical, refresh)
 
 
-def _base(tree: Tree, page_url: str) -> str:
+def _base(tree: Tree, nodes: Sequence[Node], page_url: str) -> str:
     """The document base URL: the first base element with href counts, wherever it stands (HTML, 4.2.3)."""
-    for node in tree.select("base[href]"):
-        found = urls.join(tree.attr(node, "href") or "", page_url)
+    for node in nodes:
+        href = tree.attr(node, "href")
+        if href is None:
+            continue
+        found = urls.join(href, page_url)
         if found is not None and not found.startswith(("data:", "javascript:")):
             return found
         break
     return page_url
 
 
-def _head_links(tree: Tree, base: str, hrefs: dict[str, None]) -> str | None:
+def _head_links(tree: Tree, nodes: Sequence[Node], base: str, hrefs: dict[str, None]) -> str | None:
     canonical = None
-    for node in tree.select("link[rel]"):
+    for node in nodes:
         relations = (tree.attr(node, "rel") or "").lower().split()
-        href = tree.attr(node, "href")
-        if not href or _RELATIONS.isdisjoint(relations):
+        if _RELATIONS.isdisjoint(relations) or not (href := tree.attr(node, "href")):
             continue
         kind = (tree.attr(node, "type") or "").partition(";")[0].strip().lower()
         if "stylesheet" in relations or ("alternate" in relations and kind not in _HTML_TYPES):
@@ -110,8 +124,8 @@ def _head_links(tree: Tree, base: str, hrefs: dict[str, None]) -> str | None:
     return canonical
 
 
-def _refresh(tree: Tree, base: str, hrefs: dict[str, None]) -> Refresh | None:
-    for node in tree.select("meta[http-equiv]"):
+def _refresh(tree: Tree, nodes: Sequence[Node], base: str, hrefs: dict[str, None]) -> Refresh | None:
+    for node in nodes:
         if (tree.attr(node, "http-equiv") or "").strip().lower() != "refresh":
             continue
         content = (tree.attr(node, "content") or "")[:4096]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _EDGE = re.compile(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
 _TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")  # noqa: RUF001  # full-width marks are meant
@@ -61,7 +62,12 @@ def is_permalink(text: str, href: str, classes: str) -> bool:
     """Whether a link is only the handle by which its heading is linked to."""
     core = text.strip()
     if core in _PILCROWS:
-        return "#" in href or any(name in classes for name in _PERMALINK_CLASSES)
-    if classes and any(name in classes for name in _PERMALINK_CLASSES):
+        return "#" in href or _names_permalink(classes)
+    if classes and _names_permalink(classes):
         return core.lower().startswith(_PERMALINK_TEXTS) or not any(char.isalnum() for char in core)
     return False
+
+
+@lru_cache(maxsize=1024)
+def _names_permalink(classes: str) -> bool:
+    return any(name in classes for name in _PERMALINK_CLASSES)

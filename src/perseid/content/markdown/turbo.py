@@ -48,9 +48,16 @@ def prepare(node: Node, resolve: Resolve) -> None:
             _OTHERS[tag](found)
     for table in reversed(tables):
         settle_table(table)
+    if anchors:
+        _anchors(node, anchors, resolve)
+
+
+def _anchors(node: Node, anchors: list[Any], resolve: Resolve) -> None:
+    if node.select_one("code > a") is not None:
+        for anchor in anchors:
+            if getattr(anchor.parent, "tag", "") == "code":
+                _lift_out_of_code(anchor, anchor.parent)
     for anchor in anchors:
-        if anchor.parent is not None and getattr(anchor.parent, "tag", "") == "code":
-            _lift_out_of_code(anchor, anchor.parent)
         _anchor(anchor, resolve)
 
 
@@ -275,13 +282,18 @@ _CARED_FOR = frozenset({"a", "img", "table", *_HEADINGS, *_DROPPED, *_OTHERS})
 
 
 def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str]:
+    other = mark.replace("*", "_")
+
     def convert(element: Element, inner: str) -> str:
         if not inner:
             return " " if element.text.isspace() else ""
-        before, after = element.previous_sibling, element.next_sibling
+        before = element.previous_sibling
         own = mark
         if isinstance(before, Element) and before.tag in tags:
-            own = mark.replace("*", "_")  # two runs of asterisks in a row would be one
+            own = other  # two runs of asterisks in a row would be one
+        if inner[0].isalnum() and inner[-1].isalnum() and "\n\n" not in inner:
+            return f"{own}{inner}{own}"  # letters at its edges: it is read right whatever stands round it
+        after = element.next_sibling
         return emphasis(
             inner,
             own,
@@ -294,7 +306,17 @@ def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str
 
 _STRONG = _emphasised("**", frozenset({"strong", "b"}))
 _ITALIC = _emphasised("*", frozenset({"em", "i"}))
-_OPTIONS = Markdown(
+
+
+class _Unpacked(Markdown):
+    """Options that are laid out for the writer once, not for each page."""
+
+    def _unpack(self) -> dict[str, object]:
+        return _LAID_OUT or super()._unpack()
+
+
+_LAID_OUT: dict[str, object] = {}
+_OPTIONS = _Unpacked(
     links=Markdown.Links(autolink=False),
     converters={
         "strong": _STRONG,
@@ -307,6 +329,9 @@ _OPTIONS = Markdown(
         "x-tex": lambda element, _inner: _tex(element.text, display=element.attr("mode") == "display"),
     },
 )
+
+
+_LAID_OUT.update(_OPTIONS._unpack())  # noqa: SLF001  # its own method, overridden
 
 
 def render(node: Node) -> str:
