@@ -18,9 +18,11 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str] = ()) -> list[str]
     where its path ends in a file name); that of the site's root; and on a sub-domain that of the domain it belongs to, whose links the caller filters to
     those that point back.
 
-    >>> candidates("https://docs.acme.example/guide/")
-    ['https://docs.acme.example/guide/sitemap.xml', 'https://docs.acme.example/sitemap.xml', \
-'https://acme.example/sitemap.xml']
+    >>> for url in candidates("https://docs.acme.example/guide/"):
+    ...     print(url)
+    https://docs.acme.example/guide/sitemap.xml
+    https://docs.acme.example/sitemap.xml
+    https://acme.example/sitemap.xml
     """
     start = urls.parse(start_url)
     if start is None or not start.is_web:
