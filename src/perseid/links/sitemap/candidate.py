@@ -15,8 +15,8 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str] = ()) -> list[str]
     """The addresses to try, in order and without duplicates; none for a URL that is not http(s).
 
     Those of robots.txt; the start URL itself if it is an XML file, else `sitemap.xml` below it (beside it,
-    where its path ends in a file name); that of the site's root; and on a sub-domain that of the domain it belongs to, whose links the caller filters to
-    those that point back.
+    where its path ends in a file name); that of the site's root; and on a sub-domain that of the domain it
+    belongs to, whose links the caller filters to those that point back.
 
     >>> for url in candidates("https://docs.acme.example/guide/"):
     ...     print(url)
