@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 TIMEOUT_S = 180
 # A worker that died is told by its pid, since it ran on this host: nothing may wait for this.
 SETTINGS = {"PERSEID_WORKER__DEAD_AFTER_S": "600"}
-IN_ONE_CRAWL = 8
+IN_ONE_CRAWL = 40
 
 
 class Crawl:
