@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from perseid.dom.tree import TEXT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from perseid.dom.tree import Node, Tree
 
 _INERT = "script, style, template, link, meta, noframes"
-_UNSEEN = "[hidden], [style*='display:none'], [style*='display: none']"
+_UNSEEN = ("display:none", "display: none")
+_STYLED = "[hidden], [style*='display:none'], [style*='display: none'], [class$=lines] > span"
 _ADDRESSES = (("a, area, link", "href"), ("img, source, iframe, video, audio, embed", "src"), ("video", "poster"))
 
 
@@ -62,16 +65,51 @@ def _within(tree: Tree, node: Node, chosen: set[Node]) -> bool:
     return False
 
 
-def drop_unseen(tree: Tree, node: Node) -> None:
-    """Take out hidden elements below `node`, save one that holds most of the text (shown by script later)."""
-    hidden = tree.select(_UNSEEN, node)
-    if not hidden:
-        return
+def settle(tree: Tree, node: Node) -> None:
+    """Make the tree below `node` say what style sheets say: what is hidden, and where lines end."""
+    hidden: list[Node] = []
+    lines: list[Node] = []
+    for part in tree.select(_STYLED, node):  # one walk for both
+        style = tree.attr(part, "style") or ""
+        unseen = tree.attr(part, "hidden") is not None or any(sign in style for sign in _UNSEEN)
+        (hidden if unseen else lines).append(part)
+    if lines:
+        _break_lines(tree, lines)
+    if hidden:
+        _drop_unseen(tree, node, hidden)
+
+
+def _drop_unseen(tree: Tree, node: Node, hidden: list[Node]) -> None:
+    """Take out hidden elements, save one that holds most of the text (shown by script later)."""
     whole = len(tree.text(node))
     for part in hidden:
         # hidden="until-found" is content behind a fold.
         if tree.attr(part, "hidden") != "until-found" and len(tree.text(part)) * 2 <= whole:
             tree.remove(part)
+
+
+def _break_lines(tree: Tree, lines: list[Node]) -> None:
+    """Each of these elements is a line to a reader: a break where one follows on another without white space."""
+    holder: Node | None = None
+    before: Node | None = None
+    for line in lines:
+        up = tree.parent(line)
+        if up is None or up != holder:
+            holder, before = up, None
+        if not tree.text(line).strip():
+            continue
+        if before is not None and _touch(tree, up, before, line):
+            tree.break_before(line)
+        before = line
+
+
+def _touch(tree: Tree, up: Node, before: Node, line: Node) -> bool:
+    """Whether nothing that parts words stands between two children of `up`."""
+    if tree.text(before)[-1:].isspace() or tree.text(line)[:1].isspace():
+        return False
+    children = tree.children(up)
+    between = children[children.index(before) + 1 : children.index(line)]
+    return all(tree.tag(node) != TEXT and tree.tag(node) != "br" for node in between)
 
 
 def cleaned_html(tree: Tree, nodes: Iterable[Node], resolve: Callable[[str], str | None]) -> str:

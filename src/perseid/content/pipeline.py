@@ -241,7 +241,7 @@ def _chosen(
         nodes = [tree.body]
     warnings += [f"selector: {selector!r} is no CSS selector and was ignored" for selector in invalid]
     for node in nodes:
-        clean.drop_unseen(tree, node)
+        clean.settle(tree, node)
     return nodes, page_type
 
 

@@ -22,6 +22,8 @@ _CLASSES = bytes(2 if code in _CONTROLS else code > 127 or chr(code).isalnum() f
 """1 for the bytes of letters and digits in UTF-8, 2 for control characters, 0 for all others."""
 _CONTROL = b"\2"
 _COUNTED_APART = frozenset({"pre", "select", "textarea", "button", "script", "style", "svg"})
+_ITEM = re.compile(r"(?:(?:[-*+]|\d+[.)]) +)+(?=\|)")
+"""Markers of list items whose first block is a table."""
 _DELIMITER = re.compile(r"[ >]*\|(?:\s*:?-+:?\s*\|)+\s*$")
 # What is looked for first in these stands first, for speed.
 _TARGET = re.compile(r"\](?<!\\\])\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
@@ -175,9 +177,13 @@ def _tables(prose: str) -> Iterator[str]:
     table: list[int] = []
     last = -2
     for number, line in enumerate(prose.split("\n")):
-        if "|" not in line or not line.lstrip(" >").startswith("|"):
+        if "|" not in line:
             continue
-        if number != last + 1:
+        row = line.lstrip(" >")
+        item = _ITEM.match(row)
+        if item is None and row[0] != "|":
+            continue
+        if number != last + 1 or item is not None:
             if fault := _uneven(table):
                 yield fault
                 return

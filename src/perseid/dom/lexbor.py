@@ -144,6 +144,9 @@ class LexborTree(Tree):
         node.insert_before(text)
         self.remove(node)
 
+    def break_before(self, node: Node) -> None:
+        node.insert_before(self.native.create_node("br"))
+
     def flatten(self, node: Node | None = None) -> Flat:
         flat = Flat()
         index: dict[int, int] = {}

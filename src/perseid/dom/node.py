@@ -160,5 +160,9 @@ class Tree(ABC):
         """Put a text node in the place of `node`."""
 
     @abstractmethod
+    def break_before(self, node: Node) -> None:
+        """Put a `br` element before `node`."""
+
+    @abstractmethod
     def flatten(self, node: Node | None = None) -> Flat:
         """The subtree of `node` (default: body) as parallel lists, for scorers."""

@@ -123,6 +123,9 @@ class TurboTree(Tree):
     def replace_with_text(self, node: Node, text: str) -> None:
         node.replace_with(Text(text))
 
+    def break_before(self, node: Node) -> None:
+        node.insert_before(Element("br"))
+
     def flatten(self, node: Node | None = None) -> Flat:
         start = self.body if node is None else node
         items = [start, *start.descendants]

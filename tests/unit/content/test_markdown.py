@@ -157,7 +157,10 @@ def test_link_targets_parse(render: Render, shared: Path) -> None:
         ("<p>one<br>two</p>", "one  \ntwo"),
         ("<p>one<br><br>two</p>", "one\n\ntwo"),
         ("<p>a</p><h2> </h2><h3></h3><p>b</p>", "a\n\nb"),
-        ("<table><tr><td colspan=3>a<tr><td rowspan=2>b<td>c<td>d<tr><td>e</table>", "| a |  |  |\n| --- | --- | --- |\n| b | c | d |\n| b | e |  |"),
+        (
+            "<table><tr><td colspan=3>a<tr><td rowspan=2>b<td>c<td>d<tr><td>e</table>",
+            "| a |  |  |\n| --- | --- | --- |\n| b | c | d |\n| b | e |  |",
+        ),
         ("<table><tr><td>a<td>b<tr><td>&nbsp;<td><tr><td>c<td>d</table>", "| a | b |\n| --- | --- |\n| c | d |"),
         ("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"),
         ("<blockquote><p>q</p><blockquote><p>n</p></blockquote></blockquote>", "> q\n>\n> > n"),
@@ -239,3 +242,22 @@ def test_code_whitespace_survives_in_lists_and_quotes(render: Render) -> None:
 )
 def test_deep_nesting_keeps_the_text(render: Render, html: str) -> None:
     assert "x" in render(html)
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("<ul><li><pre>a\n  b</pre></li></ul>", "- ```\n  a\n    b\n  ```"),
+        ("<p>t</p><ul><li>u<ol><li><pre>a</pre></li></ol></li></ul>", "t\n\n- u\n  1. ```\n     a\n     ```"),
+        ("<blockquote><ul><li><pre>z</pre></li></ul></blockquote>", "> - ```\n>   z\n>   ```"),
+        ("<ul><li><ul><li><pre>a\nb</pre></li></ul></li></ul>", "- - ```\n    a\n    b\n    ```"),
+        ("<ul><li><blockquote>q</blockquote></li></ul>", "- > q"),
+        (
+            "<ul><li><table><tr><th>a<th>b<tr><td>c<td>d</table></li></ul>",
+            "- | a | b |\n  | --- | --- |\n  | c | d |",
+        ),
+    ],
+)
+def test_the_first_block_of_an_item_stands_beside_its_marker(render: Render, html: str, markdown: str) -> None:
+    # On a line of its own the marker would make a heading of a paragraph before it (CommonMark 4.3).
+    assert re.sub(r"\n+", "\n", render(html)) == re.sub(r"\n+", "\n", markdown)

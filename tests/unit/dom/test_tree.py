@@ -159,9 +159,7 @@ def test_lone_surrogates_and_nul_become_encodable_text(backend: Backend) -> None
     assert text.endswith("😀")
 
 
-@pytest.mark.parametrize(
-    "html", ["", " ", "\x00", "<", "<!", "<?xml", "x", "<frameset><frame>", "<html></html>"]
-)
+@pytest.mark.parametrize("html", ["", " ", "\x00", "<", "<!", "<?xml", "x", "<frameset><frame>", "<html></html>"])
 def test_every_input_has_a_root_and_a_body(backend: Backend, html: str) -> None:
     page = dom.parse(html, backend=backend)
     assert page.tag(page.root) == "html"
@@ -200,3 +198,35 @@ def test_no_input_breaks_a_backend(html: str) -> None:
         flat = page.flatten(page.root)
         assert len(flat.nodes) == len(flat.tags) == len(flat.parents) == len(flat.ends)
         page.outer_html(page.root).encode()
+
+
+def test_one_walk_finds_elements_by_tag(page: Tree) -> None:
+    found = page.by_tag(frozenset({"li", "a", "div", "nav"}), page.body)
+    assert {tag: [page.text(node) for node in nodes] for tag, nodes in found.items()} == {
+        "div": [page.text(page.select("#main")[0])],
+        "li": ["a", "b"],
+        "a": ["q"],
+    }
+
+
+def test_an_element_is_not_found_within_itself(page: Tree) -> None:
+    (main,) = page.select("div")
+    assert "div" not in page.by_tag(frozenset({"div", "p"}), main)
+    assert page.select("div", main) == []
+
+
+def test_values_of_many_elements_are_had_at_once(page: Tree) -> None:
+    assert page.values(page.select("a, div"), "href") == [None, ""]
+
+
+def test_a_break_can_be_put_before_an_element(page: Tree) -> None:
+    page.break_before(page.select("b")[0])
+    assert "one <br><b>two</b>" in page.inner_html(page.select("p")[0])
+
+
+def test_selecting_within_many_alike_elements_stays_linear(backend: Backend) -> None:
+    tree = dom.parse("<div>" + "<p>same</p>" * 20_000 + "</div>", backend=backend)
+    start = time.process_time()
+    assert len(tree.select("p", tree.body)) == 20_000
+    assert all(tree.parent(node) is not None for node in tree.select("p"))
+    assert time.process_time() - start < 2

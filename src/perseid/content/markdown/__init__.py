@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perseid.content.fences import outside_code
+from perseid.content.fences import outside_code, split
 from perseid.content.markdown import turbo
 from perseid.content.markdown.plain import plain_text
 from perseid.content.markdown.writer import Writer
@@ -24,7 +24,10 @@ _ENTITY = re.compile(r"&#(\d{2,5});")
 _ENTITIES = re.compile(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
 _EDGES = frozenset({"# ", "- ", "| ", "> "})
 _BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
-_LATE_ITEM = re.compile(r"^([ >]*)([-*+]|\d+[.)]) *\n(?:[ >]*\n)+\1 {2,4}(?=\S)", re.MULTILINE)
+_LATE_ITEM = re.compile(
+    r"^([ >]*)((?:(?:[-*+]|\d+[.)]) )*(?:[-*+]|\d+[.)])) *\n(?:[ >]*\n)*\1 {2,}(?=\S)(?!---$)", re.MULTILINE
+)
+_BARE_ITEM = re.compile(r"(?:^|\n)([ >]*)(?:(?:[-*+]|\d+[.)]) )+\n\Z")
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:
@@ -60,13 +63,16 @@ def _settled(text: str) -> str:
         for char in _INVISIBLE:
             if char in text:
                 text = text.replace(char, "")
+    bare_items = b" \n" in encoded and (b"- \n" in encoded or b". \n" in encoded)
     if (
-        b"\n\n\n" in encoded
-        or b"- \n" in encoded
+        bare_items
+        or b"\n\n\n" in encoded
         or (b"\\" in encoded and b"\\\n" in encoded)
         or (b"&" in encoded and b"&#" in encoded)
     ):
         text = outside_code(text, _tidied)
+        if bare_items and "```" in text:
+            text = _raised_fences(text)
     return text.strip("\n")
 
 
@@ -76,11 +82,27 @@ def _tidied(prose: str) -> str:
         prose = _ENTITIES.sub(_as_characters, prose)
     if "\\\n" in prose:
         prose = _BREAKS.sub(r"\n\1", prose)  # two line breaks in a row are a paragraph's end
-    if "- \n" in prose:
-        prose = _LATE_ITEM.sub(r"\1\2 ", prose)  # an item that begins with an empty line holds nothing
+    while "- \n" in prose or ". \n" in prose:
+        joined = _LATE_ITEM.sub(r"\1\2 ", prose)  # a marker alone on its line may end a paragraph as a heading
+        if joined == prose:
+            break
+        prose = joined
     while "\n\n\n" in prose:
         prose = prose.replace("\n\n\n", "\n\n")
     return prose
+
+
+def _raised_fences(text: str) -> str:
+    """Fences that stand below the marker of their list item go beside it, like any first block of an item."""
+    out: list[str] = []
+    for part in split(text):
+        item = _BARE_ITEM.search(out[-1]) if part.code and out else None
+        if item is None:
+            out.append(part.text)
+        else:
+            out[-1] = out[-1][:-1]
+            out.append(part.text[len(item[1]) :].lstrip(" "))
+    return "".join(out)
 
 
 def _as_characters(match: re.Match[str]) -> str:
