@@ -24,7 +24,7 @@ url:
 	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
 
 test: $(DEV) ## all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: $(DEV) ## lint, format, types, layers
 	$(BIN)/ruff check .
