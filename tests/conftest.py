@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,9 +39,13 @@ def documentation() -> Callable[[str, str], Path]:
     """Folder of a real site that a Debian package brings along; installed where that can be done."""
 
     def folder(package: str, path: str) -> Path:
-        if not Path(path).is_dir() and shutil.which("apt-get") and os.geteuid() == 0:
-            for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
-                subprocess.run(["apt-get", "-q", *command], check=False, timeout=300, capture_output=True)
+        if shutil.which("apt-get") and os.geteuid() == 0:
+            # One process at a time: a folder that another one is filling is no whole site yet.
+            with Path(tempfile.gettempdir(), "perseid-documentation.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not Path(path).is_dir():
+                    for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
+                        subprocess.run(["apt-get", "-q", *command], check=False, timeout=300, capture_output=True)
         if not Path(path).is_dir():
             message = f"no {path}; install the Debian package {package}"
             if os.environ.get("CI"):
