@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import python_socks
-from aiohttp_socks import ProxyConnector, ProxyError, ProxyType
+from aiohttp_socks import ProxyConnector, ProxyType
 from python_socks.async_.asyncio.v2 import Proxy as Dialer
 
 from perseid.fetch.exchange import CURRENT
 from perseid.fetch.mend import LenientHandler
+from perseid.fetch.proxy import ProxyRefused
 
 if TYPE_CHECKING:
     from perseid.fetch.proxy import Proxy
@@ -65,8 +66,7 @@ class SocksConnector(ProxyConnector):
         try:
             stream = await self._dialer.connect(dest_host=host, dest_port=port, timeout=timeout.sock_connect)
         except _DIALER_ERRORS as error:
-            # Not an OSError any more, which the client would take for the site's.
-            raise ProxyError(str(error)) from error
+            raise ProxyRefused(str(error)) from error
         context = options.get("ssl")
         return await self._take_over(stream.writer, context, options.get("server_hostname"), req)
 

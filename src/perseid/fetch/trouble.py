@@ -7,12 +7,11 @@ import ssl
 from typing import TYPE_CHECKING
 
 import aiohttp
-from aiohttp_socks import ProxyError
 
 from perseid.fetch.body import BodyTooLarge, BodyTruncated
 from perseid.fetch.inflate import CorruptBody
 from perseid.fetch.mend import MalformedBody
-from perseid.fetch.proxy import mask_proxy
+from perseid.fetch.proxy import ProxyRefused, mask_proxy
 from perseid.model.verdict import FailureCode
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ EXPECTED = (
     OSError,  # TimeoutError and ssl.SSLError too
     EOFError,  # IncompleteReadError of a tunnel that closes early
     ValueError,
-    ProxyError,
+    ProxyRefused,
     CorruptBody,
     BodyTooLarge,
     BodyTruncated,
@@ -32,7 +31,7 @@ EXPECTED = (
 """Everything that a hostile or broken server, proxy or URL is known to provoke."""
 
 _PROXY_ERRORS = (
-    ProxyError,
+    ProxyRefused,
     aiohttp.ClientProxyConnectionError,
     aiohttp.ClientHttpProxyError,
 )
