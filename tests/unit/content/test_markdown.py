@@ -261,3 +261,13 @@ def test_deep_nesting_keeps_the_text(render: Render, html: str) -> None:
 def test_the_first_block_of_an_item_stands_beside_its_marker(render: Render, html: str, markdown: str) -> None:
     # On a line of its own the marker would make a heading of a paragraph before it (CommonMark 4.3).
     assert re.sub(r"\n+", "\n", render(html)) == re.sub(r"\n+", "\n", markdown)
+
+
+def test_empty_items_within_items_make_no_rule(render: Render) -> None:
+    text = render("<ul><li><ul><li></li><li><ul><li></li></ul></li></ul></li><li>x</li></ul>")
+    assert not re.search(r"^\s*(?:- *){3,}$", text, re.MULTILINE)
+
+
+def test_tables_with_spans_of_one_are_pipe_tables(render: Render) -> None:
+    text = render("<table><tr><th colspan=1>a<th>b<tr><td>c<td rowspan=1>d<tr><td colspan=2>e</table>")
+    assert text == "| a | b |\n| --- | --- |\n| c | d |\n| e |  |"

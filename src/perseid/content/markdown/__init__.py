@@ -24,10 +24,15 @@ _ENTITY = re.compile(r"&#(\d{2,5});")
 _ENTITIES = re.compile(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
 _EDGES = frozenset({"# ", "- ", "| ", "> "})
 _BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
+_MARKER = r"(?:[-*+]|\d+[.)])"
 _LATE_ITEM = re.compile(
-    r"^([ >]*)((?:(?:[-*+]|\d+[.)]) )*(?:[-*+]|\d+[.)])) *\n(?:[ >]*\n)*\1 {2,}(?=\S)(?!---$)", re.MULTILINE
+    # Not before rules and other empty items: markers alone on a line would be a rule themselves.
+    rf"^([ >]*+)((?:{_MARKER} )*{_MARKER}) *+\n(?:[ >]*\n)*+\1 {{2,}}+(?=\S)(?!(?:---|{_MARKER} *)$)",
+    re.MULTILINE,
 )
-_BARE_ITEM = re.compile(r"(?:^|\n)([ >]*)(?:(?:[-*+]|\d+[.)]) )+\n\Z")
+_DEEPEST = 10
+"""Passes in which markers that stand alone are joined with what follows; each halves how many are nested."""
+_BARE_ITEM = re.compile(rf"(?:^|\n)([ >]*)(?:{_MARKER} )+\n\Z")
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:
@@ -72,7 +77,7 @@ def _settled(text: str) -> str:
     ):
         text = outside_code(text, _tidied)
         if bare_items and "```" in text:
-            text = _raised_fences(text)
+            text = _with_raised_fences(text)
     return text.strip("\n")
 
 
@@ -82,7 +87,9 @@ def _tidied(prose: str) -> str:
         prose = _ENTITIES.sub(_as_characters, prose)
     if "\\\n" in prose:
         prose = _BREAKS.sub(r"\n\1", prose)  # two line breaks in a row are a paragraph's end
-    while "- \n" in prose or ". \n" in prose:
+    for _ in range(_DEEPEST):
+        if "- \n" not in prose and ". \n" not in prose:
+            break
         joined = _LATE_ITEM.sub(r"\1\2 ", prose)  # a marker alone on its line may end a paragraph as a heading
         if joined == prose:
             break
@@ -92,8 +99,17 @@ def _tidied(prose: str) -> str:
     return prose
 
 
-def _raised_fences(text: str) -> str:
+def _with_raised_fences(text: str) -> str:
     """Fences that stand below the marker of their list item go beside it, like any first block of an item."""
+    for _ in range(_DEEPEST):
+        raised = _raised_once(text)
+        if raised == text:
+            break
+        text = raised
+    return text
+
+
+def _raised_once(text: str) -> str:
     out: list[str] = []
     for part in split(text):
         item = _BARE_ITEM.search(out[-1]) if part.code and out else None

@@ -15,6 +15,8 @@ class Cell(NamedTuple):
     rows: int
 
 
+PLAIN = Cell(1, 1)
+
 Place = tuple[int, int]
 """Row and position in that row of the cell that a place of the grid belongs to."""
 
@@ -42,6 +44,8 @@ def fill(rows: list[list[Cell]]) -> list[list[Place | None]] | None:
 def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: int) -> list[Place | None]:
     """The places of one row; `below` is what reaches down into it, and is brought up to date."""
     width = len(below)
+    if len(row) == width and row == [PLAIN] * width and not any(reach and reach.last >= number for reach in below):
+        return [(number, position) for position in range(width)]
     hanging = [reach if reach is not None and reach.last >= number else None for reach in below]
     places = [None if reach is None else reach.place for reach in hanging]
     taken = [reach is not None for reach in hanging]
@@ -81,6 +85,9 @@ def _with_row_spans(rows: list[list[Cell]], natural: int) -> int:
     width = natural
     open_spans: list[tuple[int, int]] = []
     for number, row in enumerate(rows):
+        if not open_spans and row == [PLAIN] * len(row):
+            width = max(width, len(row))
+            continue
         open_spans = [(last, columns) for last, columns in open_spans if last >= number]
         own = _row_width(row) if len(row) > 1 else sum(min(max(cell.columns, 1), natural) for cell in row)
         hanging = sum(columns for _, columns in open_spans)

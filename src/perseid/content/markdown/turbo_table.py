@@ -7,19 +7,21 @@ from typing import Any
 from turbohtml import Element, Text
 
 from perseid.content.markdown.code import GUTTER_CLASSES
-from perseid.content.markdown.grid import Cell, fill, is_number_run
+from perseid.content.markdown.grid import PLAIN, Cell, fill, is_number_run
 
 _BLOCKS = """p div ul ol li dl dt dd pre blockquote section article h1 h2 h3 h4 h5 h6 figure figcaption center
     address details summary header footer main aside nav form hr fieldset table"""
 _CELL_BLOCKS = frozenset(_BLOCKS.split())
 _IN_CELL = _CELL_BLOCKS | {"br"}
+_GROUPS = frozenset({"tbody", "thead", "tfoot"})
+_CELLS = frozenset({"td", "th"})
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _WIDEST = 60
 
 
 def settle_table(table: Any) -> None:
     """Make one table fit for a pipe table, or take its table markup away where it is only layout."""
-    rows = [[cell for cell in row.children if _is_cell(cell)] for row in _rows(table)]
+    rows = [[cell for cell in row.children if type(cell) is Element and cell.tag in _CELLS] for row in _rows(table)]
     if _unfold_code(table, rows):
         return
     widths = {len(row) for row in rows if row}
@@ -49,16 +51,13 @@ def _drop_empty(table: Any, rows: list[list[Any]]) -> None:
 def _rows(table: Any) -> list[Any]:
     rows = []
     for child in table.children:
-        if isinstance(child, Element):
-            if child.tag == "tr":
+        if type(child) is Element:
+            tag = child.tag
+            if tag == "tr":
                 rows.append(child)
-            elif child.tag in {"tbody", "thead", "tfoot"}:
-                rows.extend(row for row in child.children if isinstance(row, Element) and row.tag == "tr")
+            elif tag in _GROUPS:
+                rows += [row for row in child.children if type(row) is Element and row.tag == "tr"]
     return rows
-
-
-def _is_cell(node: Any) -> bool:
-    return isinstance(node, Element) and node.tag in {"td", "th"}
 
 
 def _is_layout(table: Any, rows: list[list[Any]]) -> bool:
@@ -125,21 +124,30 @@ def _flatten_cell(cell: Any) -> None:
     if len(found) == 1 == len(cell) and found[0].tag in {"p", "div"}:
         found[0].unwrap()  # one paragraph that is all of the cell
         return
+    inner = False
     for block in found:
         tag = block.tag
         if tag == "pre":
             _code_in_cell(block)
         elif tag == "table":
             _flatten_inner(block)
-        elif tag != "br" and block.parent is not None:
-            block.insert_before(Element("br"))
-            block.insert_after(Element("br"))
-            block.unwrap()
-    for block in list(cell.iter_elements("div")):
-        block.insert_before(Element("br"))  # the rows of tables that stood in the cell
-        block.insert_after(Element("br"))
-        block.unwrap()
+            inner = True
+        elif tag != "br" and (up := block.parent) is not None:
+            _set_apart(block, at_top=up == cell)
+    if inner:
+        for block in list(cell.iter_elements("div")):
+            _set_apart(block, at_top=False)  # the rows of tables that stood in the cell
     _tidy_breaks(cell)
+
+
+def _set_apart(block: Any, *, at_top: bool) -> None:
+    """Breaks in the place of a block's edges; at the top of a cell not those that would be dropped at once."""
+    before = block.previous_sibling if at_top else block
+    if before is not None and not (at_top and type(before) is Element and before.tag == "br"):
+        block.insert_before(Element("br"))
+    if not at_top or block.next_sibling is not None:
+        block.insert_after(Element("br"))
+    block.unwrap()
 
 
 def _code_in_cell(pre: Any) -> None:
@@ -195,13 +203,16 @@ def _shows(node: Any) -> bool:
 
 
 def _fill_spans(rows: list[list[Any]]) -> None:
-    spans = [[Cell(_span(cell, "colspan"), _span(cell, "rowspan")) for cell in row] for row in rows]
+    spans = [[_spans(cell) for cell in row] for row in rows]
     plan = fill(spans)
     if plan is None:
         return
     for number, (row, places) in enumerate(zip(rows, plan, strict=True)):
-        if not row:
-            continue
+        if not row or (
+            all(span is PLAIN for span in spans[number])
+            and places == [(number, position) for position in range(len(row))]
+        ):
+            continue  # nothing to put right
         parent = row[0].parent
         for cell in row:
             for name in ("colspan", "rowspan"):
@@ -222,8 +233,13 @@ def _copy(cell: Any) -> Element:
     return Element("td", {}, [Text(text)] if len(text) <= _WIDEST else [])
 
 
-def _span(cell: Any, name: str) -> int:
-    value = cell.attr(name)
+def _spans(cell: Any) -> Cell:
+    """`PLAIN` itself where the cell names no span: an attribute that says 1 has to go too."""
+    columns, rows = cell.attr("colspan"), cell.attr("rowspan")
+    return PLAIN if columns is None and rows is None else Cell(_span(columns), _span(rows))
+
+
+def _span(value: str | None) -> int:
     if value is None:
         return 1
     digits = value.strip()
