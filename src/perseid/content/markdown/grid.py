@@ -44,8 +44,9 @@ def fill(rows: list[list[Cell]]) -> list[list[Place | None]] | None:
 def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: int) -> list[Place | None]:
     """The places of one row; `below` is what reaches down into it, and is brought up to date."""
     width = len(below)
-    if len(row) == width and row == [PLAIN] * width and not any(reach and reach.last >= number for reach in below):
-        return [(number, position) for position in range(width)]
+    size = len(row)
+    if size <= width and row == [PLAIN] * size and not any(reach and reach.last >= number for reach in below):
+        return in_order(number, size, width)
     hanging = [reach if reach is not None and reach.last >= number else None for reach in below]
     places = [None if reach is None else reach.place for reach in hanging]
     taken = [reach is not None for reach in hanging]
@@ -65,6 +66,11 @@ def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: in
                 below[column + offset] = _Reach(last, None if offset else (number, position))
         column += 1
     return places
+
+
+def in_order(number: int, size: int, width: int) -> list[Place | None]:
+    """The places of a row whose cells stand at its start, with nothing beside them."""
+    return [*((number, position) for position in range(size)), *[None] * (width - size)]
 
 
 def _width(rows: list[list[Cell]]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from turbohtml import Element, Text
 
 from perseid.content.markdown.code import GUTTER_CLASSES
-from perseid.content.markdown.grid import PLAIN, Cell, fill, is_number_run
+from perseid.content.markdown.grid import PLAIN, Cell, Place, fill, in_order, is_number_run
 
 _BLOCKS = """p div ul ol li dl dt dd pre blockquote section article h1 h2 h3 h4 h5 h6 figure figcaption center
     address details summary header footer main aside nav form hr fieldset table"""
@@ -208,24 +208,30 @@ def _fill_spans(rows: list[list[Any]]) -> None:
     if plan is None:
         return
     for number, (row, places) in enumerate(zip(rows, plan, strict=True)):
-        if not row or (
-            all(span is PLAIN for span in spans[number])
-            and places == [(number, position) for position in range(len(row))]
-        ):
-            continue  # nothing to put right
-        parent = row[0].parent
-        for cell in row:
-            for name in ("colspan", "rowspan"):
-                if cell.attr(name) is not None:
-                    del cell.attrs[name]
-            cell.extract()
-        for place in places:
-            if place is None:
-                parent.append(Element("td"))
-            elif place[0] == number:
-                parent.append(row[place[1]])
-            else:
-                parent.append(_copy(rows[place[0]][place[1]]))
+        if not row:
+            continue
+        size = len(row)
+        if all(span is PLAIN for span in spans[number]) and places == in_order(number, size, len(places)):
+            row[0].parent.extend([Element("td") for _ in range(len(places) - size)])
+        else:
+            _fill_row(rows, number, places)
+
+
+def _fill_row(rows: list[list[Any]], number: int, places: list[Place | None]) -> None:
+    row = rows[number]
+    parent = row[0].parent
+    for cell in row:
+        for name in ("colspan", "rowspan"):
+            if cell.attr(name) is not None:
+                del cell.attrs[name]
+        cell.extract()
+    for place in places:
+        if place is None:
+            parent.append(Element("td"))
+        elif place[0] == number:
+            parent.append(row[place[1]])
+        else:
+            parent.append(_copy(rows[place[0]][place[1]]))
 
 
 def _copy(cell: Any) -> Element:
