@@ -17,9 +17,7 @@ ORDINARY = b"User-agent: *\n" + b"".join(
         b"*.php$ cgi-bin/ wp-admin/ wp-includes/ feed/ comments/ tag/*/page/ user/*/edit"
     ).split()
 )
-PREFIXES = b"User-agent: *\n" + b"".join(
-    b"Disallow: /shop/%d/%s/\n" % (n, b"x" * (n % 40)) for n in range(9_000)
-)
+PREFIXES = b"User-agent: *\n" + b"".join(b"Disallow: /shop/%d/%s/\n" % (n, b"x" * (n % 40)) for n in range(9_000))
 WILDCARDS = b"User-agent: *\n" + b"".join(b"Disallow: /shop/*/item-%d\n" % n for n in range(9_000))
 STARS = b"User-agent: *\n" + b"".join(b"Disallow: /%sb%d\n" % (b"*a" * 40, n) for n in range(50))
 

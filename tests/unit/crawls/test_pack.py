@@ -20,7 +20,9 @@ def test_a_document_comes_back_as_it_went_in(url: str, text: str, status: int, l
 
 
 def test_the_line_is_one_line_of_json_without_what_was_not_asked_for() -> None:
-    line = unpack(Packer().pack(Document(url="https://e.test/", source_url="https://e.test/", status=200, markdown="a\nb")))
+    line = unpack(
+        Packer().pack(Document(url="https://e.test/", source_url="https://e.test/", status=200, markdown="a\nb"))
+    )
     assert b"\n" not in line
     assert json.loads(line) == {
         "url": "https://e.test/",

@@ -212,7 +212,8 @@ def _back_off(tx: Tx, host: int, note: HostNote, started_at: int) -> None:
     backoffs += 1
     since = since or tx.now
     pause = asked if asked is not None else min(1_000_000 * 2 ** min(backoffs - 1, 20), longest)
-    pause += tx.random.randrange(pause // 4 + 1)
+    # Spread over hosts and time, and the same when the same happens again: no test depends on luck.
+    pause += (host * 2_654_435_761 + tx.now) % (pause // 4 + 1)
     tx.execute(
         "UPDATE host SET backoffs = ?, backoff_since = ?, backoff_at = ?, open_at = max(open_at, ?) WHERE id = ?",
         (backoffs, since, tx.now, tx.now + pause, host),
