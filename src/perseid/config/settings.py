@@ -49,7 +49,8 @@ class RobotsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     agents: tuple[str, ...] = ("Perseid",)
     """Product tokens whose groups apply to us, the first that has a group decides; then `*`."""
-    ttl_s: Seconds = 86_400.0
+    ttl_s: Annotated[float, Meta(ge=300)] = 86_400.0
+    """How long a robots.txt is good for; longer than any pause it may ask for."""
     max_crawl_delay_s: Seconds = 60.0
 
 

@@ -7,7 +7,6 @@ this lease: the job goes back to waiting on that host's lane, with the state of 
 from __future__ import annotations
 
 import random
-import re
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +15,7 @@ from xxhash import xxh3_64_intdigest
 from perseid.crawls import outcome
 from perseid.crawls.context import Contexts, CrawlContext
 from perseid.dom import url as urls
+from perseid.links.foreign import for_strangers, trusted
 from perseid.links.host import politeness_host
 from perseid.links.robots import Robots
 from perseid.model.crawl import CrawlKind
@@ -36,8 +36,6 @@ _SITE_AWAY = frozenset(
         FailureCode.BLOCKED_ADDRESS,
     )
 )
-# Headers that other hosts than the one named must not see.
-_CREDENTIAL = re.compile("auth|cookie|token|secret|key|session|password", re.IGNORECASE)
 
 
 class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,11 +182,10 @@ class Chain:
     def _fetch_request(self, url: str) -> FetchRequest:
         options = self.context.options.scrape
         headers = list(options.headers)
-        if politeness_host(url) == politeness_host(self._named_url):
-            if options.cookies:
-                headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
-        else:
-            headers = [pair for pair in headers if not _CREDENTIAL.search(pair[0])]
+        if not trusted(self._named_url, url):
+            headers = list(for_strangers(headers))
+        elif options.cookies:
+            headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
         return FetchRequest(
             url=url,
             headers=tuple(headers),

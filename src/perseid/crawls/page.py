@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 
 from perseid.content.pipeline import Built, Page
@@ -52,14 +54,14 @@ class PageJob:
                 code=f"http_{response.status}",
                 message=f"the site answered {response.status}",
                 status=response.status,
-                document=None if isinstance(built, NoDocument) else self._store(lease, built.document),
+                document=None if isinstance(built, NoDocument) else await self._store(lease, built.document),
             )
             return await self._finish(lease, chain, end, _NO_LINKS, final)
         if isinstance(built, NoDocument):
             end = self._no_document(lease, built, response)
             return await self._finish(lease, chain, end, _NO_LINKS, final)
         judged = self._judge(built, lease, response, context)
-        return await self._finish(lease, chain, self._end(lease, built, context, response.url), judged, final)
+        return await self._finish(lease, chain, await self._end(lease, built, context, response.url), judged, final)
 
     def _no_document(self, lease: Lease, built: NoDocument, response: Response) -> End:
         """A failure, unless somebody started from a packed sitemap: its job reads it."""
@@ -71,13 +73,13 @@ class PageJob:
             return Refused(denial=Denial(DenialReason.FILE_TYPE, "gz", ".gz"), uncount=True)
         return Failed(code=built.code.value, message=built.message, status=response.status)
 
-    def _end(self, lease: Lease, built: Built, context: CrawlContext, final_url: str) -> End:
+    async def _end(self, lease: Lease, built: Built, context: CrawlContext, final_url: str) -> End:
         """Done, unless it is a start page that its own rules refuse: that one only gives its links."""
         if lease.kind is JobKind.KICKOFF and context.scope is not None:
             denial = context.scope.judge_url(final_url)
             if denial is not None and denial.reason in _OWN_RULES:
                 return Refused(denial=denial, uncount=True)
-        return Done(document=self._store(lease, built.document))
+        return Done(document=await self._store(lease, built.document))
 
     async def _build(self, lease: Lease, response: Response, context: CrawlContext) -> Built | NoDocument:
         page = Page(
@@ -95,12 +97,12 @@ class PageJob:
             return _NO_LINKS
         return context.scope.judge(built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth)
 
-    def _store(self, lease: Lease, document: Document) -> StoredDocument:
+    async def _store(self, lease: Lease, document: Document) -> StoredDocument:
         body = self._packer.pack(document)
         blob = None
         if len(body) > self._blob_bytes:
             blob = f"{lease.crawl}/{lease.lock}/document"
-            self._blobs.put(blob, body)
+            await asyncio.to_thread(self._blobs.put, blob, body)
             body = b""
         return StoredDocument(document.url, document.status, document.title, body, blob)
 

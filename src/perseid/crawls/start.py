@@ -128,6 +128,8 @@ def new_batch(urls_: Sequence[str], options: ScrapeOptions, *, uid: str, key_see
         parted = [part_credentials(url, options) for url in named]
         if len({scrape.headers for _url, scrape in parted}) == 1:
             named, options = [url for url, _scrape in parted], parted[0][1]
+    if any(part_credentials(url, options)[0] != url for url in named):
+        raise ConfigError("the list names a user and password in the URLs of several hosts; fetch each host by itself")
     first = [NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), JobKind.PAGE) for url in named]
     if not first:
         raise InvalidURL("there is no URL to fetch: the list is empty")

@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from perseid.links.foreign import for_strangers, trusted
 from perseid.links.robots import MAX_BYTES, Robots
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, RobotsSource
 
@@ -28,7 +29,6 @@ _PAUSES_S = (3.0, 9.0)  # with three time-outs of 15 s this stays within a minut
 _MAX_PAUSE_S = 10.0
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_CREDENTIALS = frozenset({"cookie", "authorization"})
 _UNREACHABLE = 0
 """Kept as status when there was no answer at all; the body is then the failure's code and, below, a sentence."""
 
@@ -158,12 +158,12 @@ class RobotsCache(RobotsSource):
 
         A redirect that leads nowhere counts as no robots.txt, as a 4xx does (RFC 9309, 2.3.1.2).
         """
-        home = urlsplit(url).netloc
+        home = url
         chain = b""
         for hop in range(_MAX_REDIRECTS + 1):
             headers = request.headers
-            if urlsplit(url).netloc != home:
-                headers = tuple((name, value) for name, value in headers if name.lower() not in _CREDENTIALS)
+            if not trusted(home, url):
+                headers = for_strangers(headers)
             outcome = await self._fetcher.fetch(
                 msgspec.structs.replace(
                     request,

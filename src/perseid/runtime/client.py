@@ -15,9 +15,10 @@ from perseid.crawls.mapping import MapLink
 from perseid.crawls.pack import read, unpack
 from perseid.crawls.start import new_batch, new_crawl
 from perseid.crawls.summary import Summary, summarize
-from perseid.errors import ScrapeFailed
+from perseid.errors import NotFound, ScrapeFailed
 from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.model.document import Document
+from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind, JobState
 from perseid.model.options import CrawlOptions, ScrapeOptions
 from perseid.ports.inspect import DeniedRow, DocumentRow, Explanation, FailureRow, HostView, JobView, Progress
@@ -101,16 +102,22 @@ class Client:
         async def over() -> bool:
             return (await self._store.crawl_by_id(crawl.id)).status is not CrawlStatus.SCRAPING
 
-        crew = self._crew
-        if processes > 1 and crew is None:
-            from perseid.runtime.crew import Crew  # noqa: PLC0415 - only where more processes are asked for
-
-            crew = Crew.started(processes - 1)
-        if crew is None or processes <= 1:
+        # A crew takes one order; a further run has to make its own.
+        crew, self._crew = self._crew, None
+        if processes <= 1:
             await self._engine.work(stop, over, concurrency=concurrency, only=crawl.id)
-        else:
-            async with crew.at_work(self._engine.folder, self._engine.settings, uid, concurrency, stop):
-                await self._engine.work(stop, over, concurrency=concurrency, only=crawl.id)
+            return await self._store.crawl(uid)
+        from perseid.runtime.crew import Crew, Order  # noqa: PLC0415 - only where more processes are asked for
+
+        order = Order(
+            folder=str(self._engine.folder),
+            settings=self._engine.settings,
+            uid=uid,
+            concurrency=concurrency,
+            allow_named_host=self._engine.allow_named_host,
+        )
+        async with (crew or Crew.started(processes - 1)).at_work(order, stop):
+            await self._engine.work(stop, over, concurrency=concurrency, only=crawl.id)
         return await self._store.crawl(uid)
 
     async def work(self, stop: Stop, *, concurrency: int = 16) -> None:
@@ -241,9 +248,16 @@ class Client:
         before = time.time_ns() // 1_000 - int(older_than_s * 1_000_000)
         gone = await self._store.prune(ended_before_us=before)
         await self._store.pages.expire(before)
-        for crawl in gone:
-            self._engine.blobs.delete_prefix(str(crawl))
+        await self._drop_orphans()
         return len(gone)
+
+    async def _drop_orphans(self) -> None:
+        """Delete bodies whose crawl is gone: of this pruning, and of one that was cut off."""
+        for prefix in self._engine.blobs.prefixes():
+            try:
+                await self._store.crawl_by_id(CrawlId(int(prefix)))
+            except NotFound:
+                self._engine.blobs.delete_prefix(prefix)
 
     async def audit(self) -> list[str]:
         """What the store counts differently from what it holds; empty when all is well."""

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -35,7 +35,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     uid: str
     concurrency: int
-    allow_named_host: bool = True
+    allow_named_host: bool
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +63,12 @@ class Crew:
         return cls([_spawn() for _ in range(count)])
 
     @asynccontextmanager
-    async def at_work(
-        self, folder: Path, settings: Settings, uid: str, concurrency: int, stop: Stop
-    ) -> AsyncIterator[None]:
+    async def at_work(self, order: Order, stop: Stop) -> AsyncIterator[None]:
         """Members work on the crawl while the body runs; a stop is passed on, the end waited for."""
-        order = msgspec.json.encode(Order(folder=str(folder), settings=settings, uid=uid, concurrency=concurrency))
+        line = msgspec.json.encode(order)
         for member in self._members:
             with contextlib.suppress(BrokenPipeError):
-                member.orders.write(order + b"\n")
+                member.orders.write(line + b"\n")
                 member.orders.flush()
         watch = asyncio.create_task(self._pass_on(stop))
         try:
@@ -81,14 +79,9 @@ class Crew:
 
     async def _pass_on(self, stop: Stop) -> None:
         await stop.wait()
-        self._signal(signal.SIGTERM)
+        _signal(self._members, signal.SIGTERM)
         await stop.wait_now()
-        self._signal(signal.SIGTERM)
-
-    def _signal(self, number: signal.Signals) -> None:
-        for member in self._members:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member.pid, number)
+        _signal(self._members, signal.SIGTERM)
 
     async def _dismiss(self) -> None:
         for member in self._members:
@@ -99,12 +92,18 @@ class Crew:
         left = list(self._members)
         while left:
             left = [member for member in left if not _gone(member)]
+            self._members = left
             if left and loop.time() > deadline:
-                self._signal(signal.SIGKILL)
+                _signal(left, signal.SIGKILL)
                 deadline += _GRACE_S
             if left:
                 await asyncio.sleep(0.005)
-        self._members = []
+
+
+def _signal(members: Sequence[Member], number: signal.Signals) -> None:
+    for member in members:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member.pid, number)
 
 
 def _gone(member: Member) -> bool:
@@ -162,7 +161,13 @@ async def _obey(order: Order, orders: BinaryIO) -> None:
     stop = Stop()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: stop.now() if stop.asked else stop.ask())
-    loop.add_reader(orders.fileno(), stop.ask)
+
+    def parent_gone() -> None:
+        # A pipe at its end stays readable: once is enough.
+        loop.remove_reader(orders.fileno())
+        stop.ask()
+
+    loop.add_reader(orders.fileno(), parent_gone)
     engine = await Engine.open(Path(order.folder), order.settings, allow_named_host=order.allow_named_host)
     try:
         crawl = await engine.store.crawl(order.uid)

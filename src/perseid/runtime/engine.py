@@ -14,6 +14,7 @@ from perseid.crawls.executor import Executor
 from perseid.crawls.page import PageJob
 from perseid.crawls.revalidate import RevalidatingFetcher
 from perseid.crawls.sitemap import SitemapJob
+from perseid.errors import PerseidError
 from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
 from perseid.fetch.pool import PoolOptions
@@ -52,11 +53,20 @@ def host_defaults(settings: Settings) -> HostDefaults:
     )
 
 
+def _first(group: BaseExceptionGroup[PerseidError]) -> PerseidError:
+    found: BaseException = group
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, PerseidError)
+    return found
+
+
 class Engine:
     """Everything one process needs to run jobs of a store's folder. Close it when done."""
 
     def __init__(self, folder: Path, settings: Settings, store: SqliteStore, *, allow_named_host: bool) -> None:
         self.folder = folder
+        self.allow_named_host = allow_named_host
         self.settings = settings
         self.store = store
         self.blobs = FileBlobs(folder / "blobs")
@@ -154,13 +164,20 @@ class Engine:
             telemetry=self.telemetry,
         )
         ended = Stop()
-        async with asyncio.TaskGroup() as group:
-            for duty in self._duties(loop, ended):
-                group.create_task(duty)
-            try:
-                await loop.run(stop, over)
-            finally:
-                ended.ask()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for duty in self._duties(loop, ended):
+                    group.create_task(duty)
+                try:
+                    await loop.run(stop, over)
+                finally:
+                    ended.ask()
+        except BaseExceptionGroup as group:
+            # Callers know our errors, not how many tasks it took to meet them.
+            planned = group.subgroup(PerseidError)
+            if planned is None:
+                raise
+            raise _first(planned) from group
 
     def _duties(self, loop: WorkerLoop, stop: Stop) -> list[Coroutine[None, None, None]]:
         store, telemetry, worker = self.store, self.telemetry, self.settings.worker

@@ -26,12 +26,31 @@ class FileBlobs:
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(target)
+            self._sync_folders(target.parent)
         except OSError as error:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise StoreUnavailable(
                 f"{target} can't be written ({error.strerror}); nothing is lost, the page is kept"
             ) from error
+
+    def _sync_folders(self, folder: Path) -> None:
+        """A file is only there after a power cut if the folders that name it are."""
+        while True:
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if folder in (self._folder, folder.parent):
+                return
+            folder = folder.parent
+
+    def prefixes(self) -> list[str]:
+        """The crawls that have bodies here, by their number."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(entry.name for entry in self._folder.iterdir() if entry.is_dir() and entry.name.isdecimal())
 
     def get(self, path: str) -> bytes:
         try:

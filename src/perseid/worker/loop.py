@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,9 @@ from perseid.worker.stop import Stop
 
 _MAX_PAUSE_S = 30.0
 _BUG_PAUSE_US = 5_000_000
+_STALE_S = 25.0
+"""A lease that waited here for longer has less time left than its job may take."""
+T = TypeVar("T")
 
 
 class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,7 @@ class WorkerLoop:
         self.worker = WorkerId(0)
         self._ready: deque[Lease] = deque()
         self._running: dict[JobId, tuple[Lease, asyncio.Task[None]]] = {}
+        self._taken_in: dict[JobId, float] = {}
         self._finished: list[Finished] = []
         self._waiting_since = 0.0
         self._claim_at = 0.0
@@ -80,7 +85,7 @@ class WorkerLoop:
     async def run(self, stop: Stop, over: Callable[[], Awaitable[bool]]) -> None:
         """Work; on the way out everything held is either committed or given back."""
         self._stop = stop
-        self.worker = await self._enroll()
+        self.worker = await self._patiently(self._enroll)
         asked = asyncio.create_task(self._watch(stop))
         try:
             while not stop.asked:
@@ -88,7 +93,7 @@ class WorkerLoop:
                     await self._step(self._want())
                     await self._isolate()
                     self._launch()
-                if self._idle and await over():
+                if self._idle and await self._patiently(over):
                     break
                 await self._pause()
             await self._wind_down(stop)
@@ -113,12 +118,26 @@ class WorkerLoop:
     async def start_over(self) -> None:
         """We were declared dead: all our leases are somebody else's by now. Forget them and enrol anew."""
         self._ready.clear()
+        self._taken_in.clear()
         for _lease, task in self._running.values():
             task.cancel()
         self._running.clear()
         self._finished.clear()
         self.worker = await self._enroll()
         self.nudge()
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the store until it answers, or until told to stop now."""
+        pause_s = 0.5
+        while True:
+            try:
+                return await ask()
+            except StoreError as error:
+                if not error.retryable or self._stop.urgent:
+                    raise
+                self._telemetry.trouble("store.failed", f"{error}; trying again in {pause_s:g} s")
+            await self._stop.rest(pause_s)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     @property
     def _idle(self) -> bool:
@@ -166,26 +185,17 @@ class WorkerLoop:
         Told to stop now, it gives up at the first refusal: what is not committed is fetched again.
         """
         batch = self._take_batch()
-        pause_s = 0.5
-        while True:
-            began = self._clock.monotonic_s()
-            try:
-                result = await self._store.step(
-                    self.worker,
-                    batch,
-                    want,
-                    kinds=self._options.kinds,
-                    lease_us=int(self._options.lease_s * 1_000_000),
-                    crawl=self._options.only,
-                )
-            except StoreError as error:
-                if not error.retryable or self._stop.urgent:
-                    raise
-                self._telemetry.trouble("store.failed", f"{error}; trying again in {pause_s:g} s")
-                await self._stop.rest(pause_s)
-                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
-                continue
-            break
+        began = self._clock.monotonic_s()
+        result = await self._patiently(
+            lambda: self._store.step(
+                self.worker,
+                batch,
+                want,
+                kinds=self._options.kinds,
+                lease_us=int(self._options.lease_s * 1_000_000),
+                crawl=self._options.only,
+            )
+        )
         self._telemetry.step(finished=len(batch), claimed=len(result.leases), seconds=self._clock.monotonic_s() - began)
         self._take_in(result)
 
@@ -202,13 +212,14 @@ class WorkerLoop:
         return batch
 
     def _take_in(self, result: StepResult) -> None:
+        now = self._clock.monotonic_s()
         for lease in result.leases:
+            self._taken_in[lease.job] = now
             # A host that wants pauses between requests has waited already.
             if lease.gap_us > 0:
                 self._ready.appendleft(lease)
             else:
                 self._ready.append(lease)
-        now = self._clock.monotonic_s()
         if result.leases:
             self._idle_s = self._options.idle_s
             self._claim_at = now
@@ -237,6 +248,9 @@ class WorkerLoop:
             if any(running.alone for running, _task in self._running.values()):
                 return
             self._ready.popleft()
+            if self._clock.monotonic_s() - self._taken_in.pop(lease.job, 0.0) > _STALE_S:
+                self._give_back([lease])
+                continue
             task = asyncio.create_task(self._run_one(lease))
             self._running[lease.job] = (lease, task)
 
@@ -290,4 +304,8 @@ class WorkerLoop:
         self._break_off()
         while self._finished:
             await self._step(0)
-        await self._store.reap([self.worker])
+        try:
+            await self._store.reap([self.worker])
+        except StoreError as error:
+            # Our row stays: whoever starts here next sees that its process is gone.
+            self._telemetry.trouble("store.retry", str(error))

@@ -135,7 +135,7 @@ def test_an_authorization_that_was_given_wins() -> None:
     assert part_credentials("https://u:p@e.test/", given_one) == ("https://e.test/", given_one)
 
 
-def test_a_batch_of_several_hosts_keeps_credentials_where_they_are() -> None:
-    batch = new_batch(["https://u:p@a.test/", "https://b.test/"], ScrapeOptions(), uid="u", key_seed=1)
-    assert [url.url for url in batch.first] == ["https://u:p@a.test/", "https://b.test/"]
-    assert b"Authorization" not in batch.options
+def test_credentials_in_a_list_of_several_hosts_are_refused() -> None:
+    with pytest.raises(ConfigError, match="fetch each host by itself") as told:
+        new_batch(["https://u:hidden@a.test/", "https://b.test/"], ScrapeOptions(), uid="u", key_seed=1)
+    assert "hidden" not in str(told.value)

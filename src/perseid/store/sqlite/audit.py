@@ -57,14 +57,23 @@ _CRAWL_CHECKS = (
 
 
 def audit(connection: Connection, *, crawls: int) -> list[AuditFinding]:
-    """Every gate, and the newest `crawls` crawls."""
-    findings = [AuditFinding(*row) for check in _CHECKS for row in connection.execute(check)]
-    findings += [AuditFinding(*row) for row in connection.execute(_PLACES) if row[1] != row[2]]
+    """Every gate, and the newest `crawls` crawls; in one snapshot, which is given up between crawls."""
+    findings = []
+    connection.execute("BEGIN")
+    try:
+        findings += [AuditFinding(*row) for check in _CHECKS for row in connection.execute(check)]
+        findings += [AuditFinding(*row) for row in connection.execute(_PLACES) if row[1] != row[2]]
+    finally:
+        connection.execute("COMMIT")
     for (crawl,) in list(connection.execute("SELECT id FROM crawl ORDER BY id DESC LIMIT ?", (crawls,))):
-        for check in _CRAWL_CHECKS:
+        connection.execute("BEGIN")
+        try:
             findings += [
                 AuditFinding(what, expected, found)
+                for check in _CRAWL_CHECKS
                 for what, expected, found in connection.execute(check, (crawl,))
                 if expected != found
             ]
+        finally:
+            connection.execute("COMMIT")
     return findings

@@ -12,6 +12,8 @@ from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, 
 from perseid.store.sqlite.tx import CrawlRow, Tx
 
 _GONE = ("http_404", "http_410")
+_CHAIN = 20
+"""Duplicates of duplicates that are followed."""
 
 
 def finish_all(tx: Tx, finished: Sequence[Finished]) -> list[bool]:
@@ -139,7 +141,7 @@ def _try_variant(tx: Tx, crawl: CrawlRow, item: Finished) -> bool:
 def _raced_redirect(tx: Tx, crawl: CrawlRow, item: Finished) -> int | None:
     """The other job that has, or will have, the page this redirect ended on; None when the page is ours.
 
-    A final key of our own, or one that belongs to an ended duplicate or a page that could not be had, is
+    A final key of our own, or one that belongs to our own duplicate or to a page that could not be had, is
     no race. A final URL nobody knew is marked as visited.
     """
     key, job = item.final_key, item.lease.job
@@ -154,13 +156,23 @@ def _raced_redirect(tx: Tx, crawl: CrawlRow, item: Finished) -> int | None:
         )
         tx.new_keys.setdefault(crawl.id, []).append(key)
         return None
-    other: int = row[1] if row[1] is not None else row[0]
-    if other == job:
-        return None
-    ended = tx.one("SELECT state FROM ended WHERE job = ?", (other,))
-    if ended is not None and ended[0] != EndState.DONE:
-        return None
-    return other
+    return _keeper(tx, row[1] if row[1] is not None else row[0], job)
+
+
+def _keeper(tx: Tx, other: int, job: int) -> int | None:
+    """Who has, or will have, the page that was `other`'s to bring; None where that falls to `job` now."""
+    for _ in range(_CHAIN):
+        if other == job:
+            return None
+        ended = tx.one("SELECT state, other FROM ended WHERE job = ?", (other,))
+        if ended is None or ended[0] == EndState.DONE:
+            return other
+        if ended[1] is None:
+            # It could not be had under its own URL. Whoever comes by another one is the first, and is noted.
+            tx.execute("UPDATE ended SET other = ? WHERE job = ?", (job, other))
+            return None
+        other = ended[1]
+    return None
 
 
 def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, other: int | None) -> None:

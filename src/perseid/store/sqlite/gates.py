@@ -8,9 +8,11 @@ so a waiter never outlasts the next claim. The same holds for queues of a full t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from perseid.model.job import CLASS_WEIGHT, JobKind
-from perseid.ports.store import HostNote
+from perseid.ports.store import HostDefaults, HostNote
+from perseid.store.sqlite.connection import Connection, transaction
 from perseid.store.sqlite.tx import UNLIMITED, CrawlRow, Tx
 
 EMPTY, READY, PARKED, GIVEN_UP = 0, 1, 2, 3
@@ -182,6 +184,20 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
         tx.execute(
             "UPDATE host SET backoffs = 0, backoff_since = 0, gave_up_at = 0 WHERE id = ? AND backoffs > 0",
             (host,),
+        )
+
+
+def take_settings(connection: Connection, path: Path, defaults: HostDefaults) -> None:
+    """The operator's rates and limits hold for hosts known from earlier, too."""
+    wanted = (defaults.interval_us, defaults.burst, defaults.max_active)
+    clause = "interval <> ?1 OR burst <> ?2 OR (max_active <> ?3 AND gap = 0 AND NOT shy AND NOT private)"
+    if connection.execute(f"SELECT 1 FROM host WHERE {clause} LIMIT 1", wanted).fetchone() is None:  # noqa: S608 - a constant
+        return
+    with transaction(connection, path):
+        connection.execute(
+            "UPDATE host SET interval = ?1, burst = ?2, max_active = CASE WHEN gap > 0 OR shy THEN 1"
+            " WHEN private THEN max_active ELSE ?3 END",
+            wanted,
         )
 
 

@@ -33,6 +33,7 @@ from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
+from perseid.store.sqlite.gates import take_settings
 from perseid.store.sqlite.pages import SqlitePageCache
 from perseid.store.sqlite.reader import SqliteReader
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
@@ -82,6 +83,7 @@ class SqliteStore(SqliteReader):
             path.parent.mkdir(parents=True, exist_ok=True)
             writer = connect(path, cache_kib=cache_kib, busy_timeout_s=busy_timeout_s)
             migrate(writer, path)
+            take_settings(writer, path, defaults or HostDefaults())
             reader = connect(path, cache_kib=2_048, busy_timeout_s=busy_timeout_s)
             reader.execute("PRAGMA query_only=ON")
             return writer, reader
@@ -245,7 +247,7 @@ class SqliteStore(SqliteReader):
         return gone
 
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
-        return await self._write(lambda _tx: audit(self._writer, crawls=crawls))
+        return await self._read(lambda connection: audit(connection, crawls=crawls))
 
     async def checkpoint(self) -> None:
         """Move the log into the database; shorten the log file once it has grown large."""

@@ -13,11 +13,11 @@ async def run(store: Store, loop: WorkerLoop, telemetry: Telemetry, stop: Stop, 
     while not await stop.sleep(every_s):
         try:
             ended = await store.beat(loop.worker)
+            if ended is None:
+                telemetry.trouble("worker.dead", "this worker's beat was missed; its leases are lost to it")
+                await loop.start_over()
+            elif ended:
+                loop.drop(ended)
         except StoreError as error:
+            # The next beat tries again: until then the store has no row of ours, and hands us nothing.
             telemetry.trouble("store.retry", str(error))
-            continue
-        if ended is None:
-            telemetry.trouble("worker.dead", "this worker's beat was missed; its leases are lost to it")
-            await loop.start_over()
-        elif ended:
-            loop.drop(ended)

@@ -148,3 +148,23 @@ async def test_the_end_of_a_redirect_leaves_the_ledger_consistent(desk: Desk) ->
     await desk.step([redirected(a, "end")])
     seen = await desk.look(crawl)
     assert (seen.status, seen.counts.done, seen.counts.discovered) == (CrawlStatus.COMPLETED, 2, 2)
+
+
+async def test_only_the_first_redirect_to_a_failed_page_takes_its_place(desk: Desk) -> None:
+    crawl = await desk.start("x", "a", "b", "c")
+    x, a, b, c = await desk.claim_all()
+    await desk.finish(x, end=Failed(code="timeout", message="it took too long"))
+    for lease in (a, b, c):
+        await desk.step([redirected(lease, "x")])
+    assert await desk.documents(crawl) == [page("x").url]
+    assert await _duplicates(desk, crawl) == (1, 2)
+
+
+async def test_a_redirect_to_a_duplicate_of_another_page_is_a_duplicate_of_that(desk: Desk) -> None:
+    crawl = await desk.start("x", "y", "a")
+    x, y, a = await desk.claim_all()
+    await desk.step([redirected(x, "y")])
+    await desk.finish(y)
+    await desk.step([redirected(a, "x")])
+    assert await desk.documents(crawl) == [page("y").url]
+    assert await _duplicates(desk, crawl) == (1, 2)
