@@ -37,7 +37,7 @@ format: $(DEV) ## put the sources into shape
 	$(BIN)/ruff format .
 
 chaos: $(DEV) ## kill crawls again and again and compare the result
-	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-16} $(BIN)/python -m pytest tests/chaos $(ARGS)
+	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-64} $(BIN)/python -m pytest tests/chaos $(ARGS)
 
 scale: $(DEV) ## a crawl of many pages, with its memory and pace
 	$(BIN)/python benchmarks/scale.py $(ARGS)

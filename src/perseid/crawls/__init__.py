@@ -1,1 +1,1 @@
-"""Use cases over ports: start, kickoff, sitemap, page, finish, cancel, explain, map, scrape, batch."""
+"""Use cases over ports: start, the chain to an answer, page and sitemap jobs, explain, summary, mapping."""

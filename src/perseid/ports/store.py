@@ -281,7 +281,10 @@ class Store(Protocol):
         ...
 
     async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
-        """Delete ended crawls, with all their rows, in chunks; the crawls that are gone."""
+        """Delete crawls that ended before, or longer ago than their own time to live; the crawls that are gone.
+
+        With all their rows, in chunks. One with jobs still running is left for later.
+        """
         ...
 
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:

@@ -1,1 +1,1 @@
-"""The loop that claims and runs jobs: leases, maintenance duties (one a file), process supervision."""
+"""The loop that claims and runs jobs, its enrolment and its maintenance duties (one a file)."""

@@ -199,9 +199,9 @@ def _drop_queues(tx: Tx, crawl_id: int) -> None:
 
 def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:
     rows = tx.all(
-        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND ended_at <= ?1 AND (?2 IS NULL OR"
-        " id = ?2) ORDER BY id",
-        (ended_before, only),
+        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND (ended_at <= ?1 OR ended_at + ttl <= ?3)"
+        " AND (?2 IS NULL OR id = ?2) ORDER BY id",
+        (ended_before, only, tx.now),
     )
     return [row[0] for row in rows]
 

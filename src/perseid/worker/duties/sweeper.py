@@ -1,4 +1,5 @@
-"""Clear what ended crawls leave in the queues, fail what is past its deadline, watch for stranded work."""
+"""Clear what ended crawls leave in the queues and those past their time to live, fail what is past its deadline,
+watch for stranded work."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ async def run(store: Store, telemetry: Telemetry, stop: Stop, *, every_s: float)
         try:
             while await store.sweep() and not stop.asked:
                 pass
+            await store.prune(ended_before_us=0)  # only those whose own time to live is over
             if stranded := await store.unpark():
                 telemetry.trouble("audit.finding", f"{stranded} lanes held work though marked empty: a bug")
         except StoreError as error:

@@ -78,6 +78,15 @@ async def test_the_last_finish_completes_the_crawl(desk: Desk) -> None:
     assert (seen.counts.open, seen.counts.done, seen.counts.documents) == (0, 1, 1)
 
 
+async def test_a_crawl_goes_when_its_time_to_live_is_over(desk: Desk) -> None:
+    crawl = await desk.start(ttl_us=60 * SECOND)
+    await desk.finish(await desk.one())
+    desk.clock.advance(59 * SECOND)
+    assert await desk.store.prune(ended_before_us=0) == []
+    desk.clock.advance(2 * SECOND)
+    assert await desk.store.prune(ended_before_us=0) == [crawl]
+
+
 async def test_a_crawl_with_nothing_to_do_is_completed_at_once(desk: Desk) -> None:
     crawl = await desk.start_with([])
     assert (await desk.look(crawl)).status is CrawlStatus.COMPLETED
