@@ -1,5 +1,6 @@
 """Clear what ended crawls leave in the queues and those past their time to live, fail what is past its deadline,
-watch for stranded work."""
+watch for stranded work.
+"""
 
 from __future__ import annotations
 
