@@ -56,6 +56,8 @@ class CrawlModel:
     status: CrawlStatus = CrawlStatus.SCRAPING
     jobs: dict[int, Job] = field(default_factory=dict)
     aliases: dict[int, int] = field(default_factory=dict)
+    kept_by: dict[int, int] = field(default_factory=dict)
+    """Of pages that ended without a document of their own: who has it."""
     refused: set[int] = field(default_factory=set)
     links: dict[int, list[NewUrl]] = field(default_factory=dict)
     """Of pages done: who links to whom, for depths."""
@@ -116,15 +118,28 @@ class CrawlModel:
         """A page is here, unless its redirect ended on a page that the crawl has or will have."""
         final = finished.final_key
         owner = self.aliases.get(final, final) if final is not None else key
-        other = self.jobs.get(owner)
-        if owner != key and other is not None and other.state in {"waiting", "leased", "done"}:
+        if owner not in self.jobs:
+            self.aliases[owner] = key
+        elif (keeper := self._keeper(owner, key)) is not None:
+            self.kept_by[key] = keeper
             self.end(key, "duplicate")
             return
-        if other is None:
-            self.aliases[owner] = key
         self.end(key, "done", document)
         self.follow(key, finished.urls)
         self.refuse(refusal.key for refusal in finished.denied)
+
+    def _keeper(self, owner: int, key: int) -> int | None:
+        """The page that has, or will have, what `owner` was to bring; None where that is `key` itself from now on."""
+        for _ in self.jobs:
+            if owner == key:
+                return None
+            if self.jobs[owner].state in {"waiting", "leased", "done"}:
+                return owner
+            if owner not in self.kept_by:
+                self.kept_by[owner] = key
+                return None
+            owner = self.kept_by[owner]
+        return None
 
     def settle(self) -> None:
         if self.status is CrawlStatus.SCRAPING and self.open == 0:
