@@ -7,7 +7,7 @@ import zlib
 from typing import Protocol
 
 # It ships no stubs.
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped]  # it ships no types
 
 if sys.version_info >= (3, 14):
     from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError

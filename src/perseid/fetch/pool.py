@@ -167,7 +167,7 @@ class Pools:
     def _open(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         # There is no public way to choose the protocol (a SOCKS connector brings its own).
         factory: Any = partial(LenientHandler, asyncio.get_running_loop())
-        connector._factory = factory  # noqa: SLF001
+        connector._factory = factory  # noqa: SLF001 - see above
         session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=_NoCookies(),

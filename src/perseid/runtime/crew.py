@@ -117,7 +117,7 @@ def _gone(member: Member) -> bool:
 
 def _fork(count: int) -> list[Member]:
     # Imported before the fork, so that members share it.
-    import perseid.runtime.engine  # noqa: F401, PLC0415
+    import perseid.runtime.engine  # noqa: F401, PLC0415 - see above
 
     members: list[Member] = []
     for _ in range(count):

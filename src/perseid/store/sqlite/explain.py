@@ -34,13 +34,7 @@ def explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -
         raise NotFound(f"no crawl number {crawl}")
     uid, beyond, kind = found
     wanted = orjson.dumps(keys).decode()
-    # In a batch a key is the job's own number: the URL itself tells them apart, the latest of its jobs counts.
-    same = "u.url = ?3" if kind == CrawlKind.BATCH else "u.key IN (SELECT value FROM json_each(?2)) AND ?3 <> ''"
-    row = connection.execute(
-        f"SELECT u.id, u.alias_of, u.parent, u.url FROM url u WHERE u.crawl = ?1 AND ?2 <> '' AND {same}"  # noqa: S608
-        " ORDER BY u.id DESC LIMIT 1",
-        (crawl, wanted, clean(url)),
-    ).fetchone()
+    row = _admitted(connection, crawl, wanted if kind != CrawlKind.BATCH else None, clean(url))
     if row is not None:
         return _explain_job(connection, uid, url, row)
     row = connection.execute(
@@ -61,6 +55,25 @@ def explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -
         else "The crawl never met this URL: no page it read links to it, and no sitemap names it."
     )
     return Explanation(url=url, crawl=uid, state="unknown", message=message)
+
+
+def _admitted(connection: Connection, crawl: CrawlId, keys: str | None, url: str) -> Row | None:
+    """The row of the job that stands for a URL.
+
+    In a batch (`keys` is None) a key is the job's own number: the URL itself tells them apart, and the latest
+    of its jobs counts.
+    """
+    if keys is None:
+        latest = "SELECT id, alias_of, parent, url FROM url WHERE crawl = ? AND url = ? ORDER BY id DESC LIMIT 1"
+        found = connection.execute(latest, (crawl, url))
+    else:
+        found = connection.execute(
+            "SELECT id, alias_of, parent, url FROM url"
+            " WHERE crawl = ? AND key IN (SELECT value FROM json_each(?)) LIMIT 1",
+            (crawl, keys),
+        )
+    row: Row | None = found.fetchone()
+    return row
 
 
 def _explain_job(connection: Connection, uid: str, url: str, row: Row) -> Explanation:

@@ -92,7 +92,7 @@ def reap(tx: Tx, dead: Sequence[WorkerId]) -> int:
     """Leases of the dead, and all past their expiry, return to waiting; the dead lose their worker rows."""
     marks = ",".join("?" * len(dead))
     rows = tx.all(
-        f"DELETE FROM lease WHERE expires_at <= ? OR worker IN ({marks}) RETURNING job, crawl, queue, host, team",  # noqa: S608
+        f"DELETE FROM lease WHERE expires_at <= ? OR worker IN ({marks}) RETURNING job, crawl, queue, host, team",  # noqa: S608 - question marks only
         (tx.now, *dead),
     )
     tx.execute(f"DELETE FROM worker WHERE id IN ({marks})", tuple(dead))  # noqa: S608 - question marks only

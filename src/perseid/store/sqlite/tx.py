@@ -64,7 +64,7 @@ _WRITTEN = (
     "refused", "refused_beyond", "sitemap_files", "sitemap_urls", "ended_at", "note",
 )  # fmt: skip
 _LOAD_CRAWL = f"SELECT {', '.join(_COLUMNS)} FROM crawl WHERE id = ?"  # noqa: S608 - column names are constants
-_WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)} WHERE id = ?"  # noqa: S608
+_WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)} WHERE id = ?"  # noqa: S608 - constants
 
 
 class SeenKeys:
