@@ -4,6 +4,7 @@
 
 The site runs in a process of its own, whose CPU is not counted. CPU is that of the whole process tree of the
 crawl, the figure to compare on a busy machine. A million pages: --pages 1000000 (some GB below the temporary folder).
+The curve within a crawl is printed as it goes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import NamedTuple
 
 from perseid.testing.child import Command, Server, cpu_s, descendants, resident, served
 
-TIMEOUT_S = 6 * 3600
-DECILES = 10
+TIMEOUT_S = 48 * 3600
+MARKS = (1_000, 10_000, 100_000, 300_000)
+TENTHS = 10
 
 
 class Point(NamedTuple):
@@ -37,7 +39,6 @@ class Run(NamedTuple):
     cpu_s: float
     rss: int
     database: int
-    points: list[Point]
 
 
 def crawl(pages: int, options: argparse.Namespace, folder: Path) -> Run:
@@ -47,7 +48,7 @@ def crawl(pages: int, options: argparse.Namespace, folder: Path) -> Run:
         how = ("--json", "--processes", str(options.processes), "--concurrency", str(options.concurrency))
         command = Command("crawl", server.url, "--out", str(out), *how, folder=folder / f"{pages}.log")
         try:
-            points = watch(command, server, out, pages)
+            most = watch(command, server, out, pages)
             ended = command.wait(TIMEOUT_S)
         finally:
             command.kill()
@@ -57,23 +58,37 @@ def crawl(pages: int, options: argparse.Namespace, folder: Path) -> Run:
         stats = server.ask("-/stats")
         if stats["distinct"] != pages or stats["most"] != 1:
             raise SystemExit(f"pages were lost or fetched twice: {stats}")
-    peak = max(ended.peak_bytes, *(point.rss for point in points), 0)
-    return Run(pages, ended.wall_s, ended.cpu_s, peak, database(out), points)
+    return Run(pages, ended.wall_s, ended.cpu_s, max(ended.peak_bytes, most), database(out))
 
 
-def watch(command: Command, server: Server, out: Path, pages: int) -> list[Point]:
-    """A point at the start and after each tenth of the site."""
-    began = time.monotonic()
-    points: list[Point] = []
+def watch(command: Command, server: Server, out: Path, pages: int) -> int:
+    """Prints the curve: a line at each mark and after each tenth of the site. The most bytes in memory that it saw."""
+    began, most = time.monotonic(), 0
+    last = Point(0, 0.0, 0.0, 0, 0)
+    marks = sorted({*MARKS, *(pages * tenth // TENTHS for tenth in range(1, TENTHS))})
+    print(f"\nwithin the crawl of {pages:,} pages: so far, and per page of the stretch that ends there")
+    print(f"{'to page':>10} {'CPU ms':>7} {'DB bytes':>9} | {'pages/s':>8} {'CPU ms':>7} {'DB bytes':>9} {'MB now':>7}")
     while command.running():
-        command.sample()
         tree = descendants(command.pid)
         fetched = server.ask("-/stats")["distinct"]
-        if tree and fetched >= len(points) * pages / DECILES:
-            cpu = sum(map(cpu_s, tree))
-            points.append(Point(fetched, time.monotonic() - began, cpu, sum(map(resident, tree)), database(out)))
+        now = Point(fetched, time.monotonic() - began, sum(map(cpu_s, tree)), sum(map(resident, tree)), database(out))
+        most = max(most, now.rss)
+        if tree and marks and now.pages >= marks[0]:
+            marks = [mark for mark in marks if mark > now.pages]
+            stretch(last, now)
+            last = now
         time.sleep(min(1.0, max(0.02, pages / 100_000)))
-    return points
+    return most
+
+
+def stretch(before: Point, after: Point) -> None:
+    pages = max(1, after.pages - before.pages)
+    print(
+        f"{after.pages:>10,} {1000 * after.cpu_s / after.pages:>7.2f} {after.database / after.pages:>9,.0f} |"
+        f" {pages / max(1e-9, after.wall_s - before.wall_s):>8.0f} {1000 * (after.cpu_s - before.cpu_s) / pages:>7.2f}"
+        f" {(after.database - before.database) / pages:>9,.0f} {after.rss / 1e6:>7.0f}",
+        flush=True,
+    )
 
 
 def database(out: Path) -> int:
@@ -92,19 +107,8 @@ def table(runs: list[Run]) -> None:
     for run in runs:
         print(
             f"{run.pages:>10,} {run.wall_s:>8.1f} {run.pages / run.wall_s:>8.0f} {1000 * run.cpu_s / run.pages:>12.2f}"
-            f" {run.rss / 1e6:>8.0f} {run.database / run.pages:>14,.0f}"
-        )
-
-
-def curve(run: Run) -> None:
-    print(f"\nwithin the crawl of {run.pages:,} pages, per page of each stretch")
-    print(f"{'to page':>10} {'pages/s':>8} {'CPU ms':>8} {'MB now':>8} {'DB bytes':>9}")
-    for before, after in zip(run.points, run.points[1:], strict=False):
-        pages = max(1, after.pages - before.pages)
-        print(
-            f"{after.pages:>10,} {pages / max(1e-9, after.wall_s - before.wall_s):>8.0f}"
-            f" {1000 * (after.cpu_s - before.cpu_s) / pages:>8.2f} {after.rss / 1e6:>8.0f}"
-            f" {(after.database - before.database) / pages:>9,.0f}"
+            f" {run.rss / 1e6:>8.0f} {run.database / run.pages:>14,.0f}",
+            flush=True,
         )
 
 
@@ -124,7 +128,6 @@ def main() -> None:
             table(runs[-1:])
         print()
         table(runs)
-        curve(max(runs))
 
 
 if __name__ == "__main__":
