@@ -6,7 +6,11 @@
     ├── StoreError
     │   ├── StoreUnavailable   the database can't be opened, is locked or the disk is full (retry helps)
     │   ├── StoreCorrupt       the database fails its own checks
+    │   ├── KeyUsed            an idempotency key that a crawl was started under before
     │   └── NotFound           no such crawl, job or document
+    ├── Busy                   no slot came free in time: the team, the host or the whole store is at its limit
+    ├── QuotaExceeded          the team has used up its pages of this period
+    ├── Unavailable            a back end that was not configured, or that did not answer (LLM, search)
     ├── MissingExtra           a feature needs an optional package; the message holds the install command
     └── ScrapeFailed           a single page ended without a document; carries the failure code
 
@@ -45,8 +49,37 @@ class StoreCorrupt(StoreError):
     code = "store_corrupt"
 
 
+class KeyUsed(StoreError):
+    code = "idempotency_key_used"
+
+
 class NotFound(StoreError):
     code = "not_found"
+
+
+class Busy(PerseidError):
+    """`retry_after_s` says when it makes sense to ask again."""
+
+    code = "busy"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class QuotaExceeded(PerseidError):
+    code = "quota_exceeded"
+
+
+class Unavailable(PerseidError):
+    """`retryable` where the back end exists and had trouble, not where none is configured."""
+
+    code = "unavailable"
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
 
 
 class MissingExtra(PerseidError):

@@ -18,7 +18,6 @@ from perseid.dom import url as urls
 from perseid.links.foreign import for_strangers, trusted
 from perseid.links.host import politeness_host
 from perseid.links.robots import Robots
-from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, DenialReason, FailureCode
 from perseid.ports.clock import Clock
@@ -204,7 +203,7 @@ class Chain:
     @property
     def _named_url(self) -> str:
         """The URL that somebody named: credentials are meant for its host, and it may be a private one."""
-        return self.lease.url if self.context.crawl.kind is CrawlKind.BATCH else self.context.crawl.url
+        return self.context.crawl.url if self.context.crawl.kind.follows_links else self.lease.url
 
     def _named_host(self) -> str | None:
         named = urls.parse(self._named_url) if self.policy.allow_named_host else None

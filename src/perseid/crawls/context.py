@@ -12,7 +12,7 @@ from perseid.dom import url as urls
 from perseid.links.key import normalize, url_key
 from perseid.links.robots import Robots
 from perseid.links.scope import Scope
-from perseid.model.crawl import Crawl, CrawlKind
+from perseid.model.crawl import Crawl
 from perseid.model.ids import CrawlId
 from perseid.model.options import CrawlOptions, ScopeRules
 from perseid.model.verdict import Denial, DenialReason
@@ -73,7 +73,7 @@ def compile_context(
     """`robots` are those of the start page's origin, so that forbidden links are refused where they are found."""
     options = msgspec.json.decode(crawl.options, type=CrawlOptions)
     note = msgspec.json.decode(crawl.note, type=Note) if crawl.note else Note()
-    is_batch = crawl.kind is CrawlKind.BATCH
+    is_batch = not crawl.kind.follows_links
     obey = options.scrape.obey_robots if options.scrape.obey_robots is not None else not is_batch
     start_url = start or note.start or urls.serialize(crawl.url) or crawl.url
     parsed = urls.parse(start_url)

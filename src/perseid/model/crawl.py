@@ -14,6 +14,14 @@ class CrawlKind(StrEnum):
 
     CRAWL = "crawl"
     BATCH = "batch"
+    SCRAPE = "scrape"
+    """A batch of one page whose caller waits for it."""
+    MAP = "map"
+    """A crawl that ends with its start page and its sitemaps: its URLs are wanted, not its pages."""
+
+    @property
+    def follows_links(self) -> bool:
+        return self in (CrawlKind.CRAWL, CrawlKind.MAP)
 
 
 class CrawlStatus(IntEnum):
@@ -70,3 +78,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     note: bytes = b""
     """JSON that the kickoff left for the summary: final start URL, robots findings, sitemap findings."""
+    terms: bytes = b""
+    """JSON of `perseid.model.terms.Terms`; empty for a crawl on the default terms."""
+    erased: bool = False
+    """Zero retention: only its counters are left."""

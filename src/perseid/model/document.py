@@ -10,6 +10,12 @@ Metadata = dict[str, Any]
 """Keys and duplicate rules as in the Firecrawl contract: str, or list[str] where a tag occurs twice."""
 
 
+class AttributeValues(msgspec.Struct, frozen=True):
+    selector: str
+    attribute: str
+    values: list[str]
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One page as users get it. Formats that were not asked for are absent, not null."""
 
@@ -26,7 +32,15 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw_html: str | None = None
     links: list[str] | None = None
     images: list[str] | None = None
+    raw_base64: str | None = None
+    attributes: list[AttributeValues] | None = None
+    answers: dict[str, Any] = {}
+    """What a language model made of the page, by the `output` of each `Ask`."""
+    change_tracking: dict[str, Any] | None = None
+    """As in the Firecrawl contract: previousScrapeAt, changeStatus, visibility, diff, json."""
     metadata: Metadata = {}
     warnings: list[str] = []
     fetched_at: int = 0
-    """Microseconds since the epoch, UTC."""
+    """Microseconds since the epoch, UTC; of a page from the cache when it was fetched."""
+    cached: bool | None = None
+    """Came from the cache; None where the cache was neither asked nor filled."""

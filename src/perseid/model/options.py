@@ -5,16 +5,54 @@ Durations end in `_s` (seconds); sizes in `_bytes`; `None` means no bound unless
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 SitemapMode = Literal["include", "skip", "only"]
-Format = Literal["markdown", "html", "rawHtml", "links", "images", "text"]
+Format = Literal["markdown", "html", "rawHtml", "links", "images", "text", "rawBase64"]
 FORMATS: tuple[Format, ...] = ("markdown", "html", "rawHtml", "links", "images", "text")
 
 
-class ScopeRules(msgspec.Struct, frozen=True, kw_only=True):
+class AttributeQuery(msgspec.Struct, frozen=True):
+    """The values of one attribute on all elements that a CSS selector matches."""
+
+    selector: str
+    attribute: str
+
+
+class ChangeTracking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Compare the page with the last version that this team has seen of it under `tag`."""
+
+    modes: tuple[Literal["git-diff", "json"], ...] = ()
+    tag: str | None = None
+    prompt: str | None = None
+    schema: dict[str, Any] | None = None
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something a language model is to make of the page; the answer stands under `output` in the document."""
+
+    kind: Literal["json", "summary", "question", "highlights", "clean"]
+    output: str
+    """`json`, `extract`, `summary`, `answer`, `highlights`; `markdown` for `clean`."""
+    prompt: str | None = None
+    schema: dict[str, Any] | None = None
+
+
+class CachePolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a page may be read from, and whether it is kept, in the team's cache of answers."""
+
+    max_age_s: float | None = None
+    """A kept answer younger than this is as good as a new one; None asks the site."""
+    min_age_s: float | None = None
+    """Only a kept answer of at least this age will do; nothing is fetched."""
+    only: bool = False
+    """Nothing is fetched, whatever the age (up to `max_age_s`)."""
+    store: bool = False
+
+
+class ScopeRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which links belong to a crawl. Patterns are unanchored JavaScript-syntax regexes on the path."""
 
     include: tuple[str, ...] = ()
@@ -34,7 +72,7 @@ class ScopeRules(msgspec.Struct, frozen=True, kw_only=True):
     block_social_media: bool = True
 
 
-class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True):
+class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one page is fetched and what is made of it."""
 
     formats: tuple[Format, ...] = ("markdown",)
@@ -52,12 +90,25 @@ class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int = 3
     obey_robots: bool | None = None
     """None: crawls do, single pages and batches don't (the user named each of those)."""
+    robots_agent: str | None = None
+    """Product token whose group of robots.txt is obeyed instead of ours."""
     parse_pdf: bool = True
+    """Turn documents (PDF) into text; without, their bytes come in Base64 as the markdown."""
+    pdf_max_pages: int | None = None
+    verify_tls: bool = True
+    remove_base64_images: bool = False
+    """Put a placeholder where markdown would hold an image's bytes; without, such images are left out."""
+    links_of_content: bool = False
+    """`links` lists those of the chosen content rather than of the whole page."""
+    attributes: tuple[AttributeQuery, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    change_tracking: ChangeTracking | None = None
+    cache: CachePolicy = CachePolicy()
     revalidate: bool = False
     """Remember each page with its ETag and Last-Modified, and don't have it sent again while it is unchanged."""
 
 
-class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything a crawl needs to be run again the same way."""
 
     scope: ScopeRules = ScopeRules()

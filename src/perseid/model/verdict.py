@@ -113,4 +113,7 @@ class FailureCode(StrEnum):
     STORE_ERROR = "store_error"
     DEADLINE = "crawl_deadline"
     FEATURE_UNAVAILABLE = "feature_unavailable"
+    NOT_CACHED = "not_cached"
+    """Only a kept answer would do, and there is none."""
+    LLM = "llm_error"
     INTERNAL = "internal_error"

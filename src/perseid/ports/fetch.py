@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from perseid.links.robots import Robots
+from perseid.model.options import CachePolicy
 from perseid.model.verdict import FailureCode
 
 
@@ -27,6 +28,10 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Ask with the validators of the last answer, where the caller's fetcher remembers it."""
     cut_at_cap: bool = False
     """Give the first part of a body over its cap instead of `TOO_LARGE` (robots.txt: RFC 9309, 2.5)."""
+    verify_tls: bool = True
+    cache: CachePolicy = CachePolicy()
+    realm: bytes = b""
+    """Whose cache: answers are never shared between realms."""
     chain: bytes = b""
     """Cookies that earlier answers of the same redirect chain set: `Response.chain`, passed on as it came."""
     named_host: str | None = None
@@ -47,6 +52,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     wire_bytes: int = 0
     retry_after_s: float | None = None
     """What a usable Retry-After header asks for (RFC 9110, 10.2.3)."""
+    cached_at: int | None = None
+    """When the site gave this answer (µs), where it comes from the cache."""
     chain: bytes = b""
     """For the next request of this redirect chain."""
 

@@ -51,7 +51,7 @@ class NewUrl(NamedTuple):
     sitemap: bool = False
     """Named by a sitemap: counts into the coverage."""
     payload: str = ""
-    """Kind-specific, e.g. the nesting of a sitemap file."""
+    """Kind-specific: where a sitemap file was named; of a page the URL exactly as it was sent, where that differs."""
 
 
 class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +73,12 @@ class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """From its end until it may be pruned; None keeps it until asked."""
     max_denied: int = 1_000_000
     max_sitemap_files: int = 1_000
+    terms: bytes = b""
+    events: int = 0
+    """`EventKind`s that go to the outbox."""
+    idempotency_key: str | None = None
+    """Used once per team: a second crawl under it raises `KeyUsed`."""
+    zero_retention: bool = False
     first: tuple[NewUrl, ...] = ()
     """With a kickoff among them, hosts unknown so far take one request at a time until the first is over."""
 
@@ -135,6 +141,9 @@ class StoredDocument(NamedTuple):
     title: str | None
     body: bytes
     blob: str | None = None
+    site: str | None = None
+    """Registrable domain under which the team's index of known URLs gains this page; None leaves it out."""
+    description: str | None = None
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):

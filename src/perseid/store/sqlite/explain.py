@@ -34,7 +34,7 @@ def explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -
         raise NotFound(f"no crawl number {crawl}")
     uid, beyond, kind = found
     wanted = orjson.dumps(keys).decode()
-    row = _admitted(connection, crawl, wanted if kind != CrawlKind.BATCH else None, clean(url))
+    row = _admitted(connection, crawl, wanted if CrawlKind(kind).follows_links else None, clean(url))
     if row is not None:
         return _explain_job(connection, uid, url, row)
     row = connection.execute(

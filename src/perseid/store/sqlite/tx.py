@@ -55,7 +55,7 @@ class CrawlRow:
 
     @property
     def is_batch(self) -> bool:
-        return self.kind == CrawlKind.BATCH
+        return not CrawlKind(self.kind).follows_links
 
 
 _COLUMNS = tuple(f.name for f in fields(CrawlRow) if f.name not in {"refusals", "dirty"})
