@@ -1,40 +1,54 @@
 """`perseid batch`: a list of URLs, without following links."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run, told
 from perseid.errors import ConfigError
 
 
+@click.command()
+@click.argument("file", metavar="FILE|-", help="One URL a line; - reads stdin. # begins a comment.")
+@click.option(
+    "--out", "-o", type=flags.FOLDER, metavar="FOLDER", help="Folder of the result. Default: ./out/NAME-OF-FILE."
+)
+@flags.concurrency
+@flags.processes
+@flags.headers
+@flags.cookies
+@flags.proxy
+@flags.user_agent
+@flags.formats
+@flags.full_page
+@click.option(
+    "--obey-robots",
+    is_flag=True,
+    help="Leave out what robots.txt forbids; URLs named one by one are else fetched.",
+)
+@flags.fresh
+@flags.json
+@click.pass_context
 def batch(  # noqa: PLR0913  one parameter a flag
-    ctx: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="One URL a line; - reads stdin. # begins a comment.")],
+    ctx: click.Context,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the result. Default: ./out/NAME-OF-FILE."),
-    ] = None,
-    concurrency: flags.Concurrency = None,
-    processes: flags.Processes = None,
-    header: flags.Header = None,
-    cookie: flags.Cookie = None,
-    proxy: flags.Proxy = None,
-    user_agent: flags.UserAgent = None,
-    formats: flags.Formats = None,
-    full_page: flags.FullPage = False,
-    obey_robots: Annotated[
-        bool,
-        typer.Option(
-            "--obey-robots", help="Leave out what robots.txt forbids; URLs named one by one are else fetched."
-        ),
-    ] = False,
-    fresh: flags.Fresh = False,
-    json: flags.Json = False,
+    file: str,
+    out: Path | None,
+    concurrency: int | None,
+    processes: int | None,
+    headers: tuple[str, ...],
+    cookies: tuple[str, ...],
+    proxy: str | None,
+    user_agent: str | None,
+    formats: tuple[str, ...],
+    full_page: bool,
+    obey_robots: bool,
+    fresh: bool,
+    json: bool,
 ) -> None:
     """Scrape a list of URLs into a folder, as `crawl` does."""
     from perseid.cli.launch import Launch, crew_of, launch  # noqa: PLC0415  start-up time
@@ -46,8 +60,8 @@ def batch(  # noqa: PLR0913  one parameter a flag
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
         urls = read_urls(file)
         fetching = Fetching(
-            headers=header,
-            cookies=cookie,
+            headers=headers,
+            cookies=cookies,
             proxy=proxy,
             user_agent=user_agent,
             formats=formats,
@@ -59,7 +73,7 @@ def batch(  # noqa: PLR0913  one parameter a flag
         how = Launch(out or default_out(f"batch-{Path(name).stem}"), settings, json, crew_of(settings))
         wanted = Wanted("batch", name, BatchOptions(scrape=scrape, urls=len(urls), digest=_digest(urls)))
     work = launch(how, wanted, lambda client: client.start_batch(urls, scrape), fresh=fresh)
-    raise typer.Exit(run(ctx, work))
+    ctx.exit(run(ctx, work))
 
 
 def read_urls(file: str) -> list[str]:

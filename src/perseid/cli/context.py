@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from perseid.errors import PerseidError
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
 
-    import typer
+    import click
 
     from perseid.config.loading import Loaded
 
@@ -32,7 +31,7 @@ class Globals:
     flags: dict[str, Any] = field(default_factory=dict)
 
 
-def loaded(ctx: typer.Context, **flags: Any) -> Loaded:
+def loaded(ctx: click.Context, **flags: Any) -> Loaded:
     """Settings from flags, environment and files; `worker__concurrency=4` is the flag of that setting."""
     from perseid.config.files import find, read  # noqa: PLC0415  start-up time
     from perseid.config.loading import load  # noqa: PLC0415  start-up time
@@ -50,12 +49,14 @@ def loaded(ctx: typer.Context, **flags: Any) -> Loaded:
     return found
 
 
-def globals_of(ctx: typer.Context) -> Globals:
+def globals_of(ctx: click.Context) -> Globals:
     return ctx.obj if isinstance(ctx.obj, Globals) else Globals()
 
 
-def run(ctx: typer.Context, work: Coroutine[Any, Any, T]) -> T:
+def run(ctx: click.Context, work: Coroutine[Any, Any, T]) -> T:
     """Do the work of a command, with its errors told."""
+    import asyncio  # noqa: PLC0415  start-up time
+
     with told(ctx):
         result = asyncio.run(work)
         flush()
@@ -63,7 +64,7 @@ def run(ctx: typer.Context, work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def told(ctx: typer.Context) -> Iterator[None]:
+def told(ctx: click.Context) -> Iterator[None]:
     """A `PerseidError` ends the command with one line on stderr and its exit code; so does Ctrl-C, silently."""
     try:
         yield

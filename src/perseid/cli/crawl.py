@@ -1,69 +1,78 @@
 """`perseid crawl` and `perseid resume`."""
 
-from pathlib import Path
-from typing import Annotated
+from __future__ import annotations
 
-import typer
+from pathlib import Path
+
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run, told
 from perseid.errors import ConfigError, NotFound
 
 
+@click.command()
+@click.argument("url", metavar="URL", help="Where to begin.")
+@flags.out
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Most pages. Default: no bound.")
+@click.option("--include", multiple=True, metavar="REGEX", help="Only paths that match one of these. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="REGEX", help="No path that matches one of these. Repeatable.")
+@click.option("--regex-on-full-url", is_flag=True, help="Match patterns on the whole URL, query included.")
+@click.option("--max-depth", type=click.IntRange(min=0), metavar="N", help="Most path segments of a URL (/a/b has 2).")
+@click.option(
+    "--max-discovery-depth",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Most links between the start and a page.",
+)
+@click.option("--entire-domain", is_flag=True, help="Siblings and parents of the start path, too.")
+@click.option("--subdomains", is_flag=True, help="Sub-domains, too.")
+@click.option("--external", is_flag=True, help="Pages of other sites that are linked from this one, too.")
+@flags.sitemap
+@flags.ignore_query
+@click.option("--delay", metavar="TIME", help="Pause between two pages: 2, 1.5s, 1m.")
+@flags.concurrency
+@flags.processes
+@flags.headers
+@flags.cookies
+@flags.proxy
+@flags.user_agent
+@flags.formats
+@flags.full_page
+@flags.ignore_robots
+@flags.revalidate
+@flags.fresh
+@flags.json
+@click.pass_context
 def crawl(  # noqa: PLR0913  one parameter a flag
-    ctx: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where to begin.")],
+    ctx: click.Context,
     *,
-    out: flags.Out = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Most pages. Default: no bound.")
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option("--include", metavar="REGEX", help="Only paths that match one of these. Repeatable."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="REGEX", help="No path that matches one of these. Repeatable."),
-    ] = None,
-    regex_on_full_url: Annotated[
-        bool, typer.Option("--regex-on-full-url", help="Match patterns on the whole URL, query included.")
-    ] = False,
-    max_depth: Annotated[
-        int | None, typer.Option("--max-depth", metavar="N", min=0, help="Most path segments of a URL (/a/b has 2).")
-    ] = None,
-    max_discovery_depth: Annotated[
-        int | None,
-        typer.Option("--max-discovery-depth", metavar="N", min=0, help="Most links between the start and a page."),
-    ] = None,
-    entire_domain: Annotated[
-        bool, typer.Option("--entire-domain", help="Siblings and parents of the start path, too.")
-    ] = False,
-    subdomains: Annotated[bool, typer.Option("--subdomains", help="Sub-domains, too.")] = False,
-    external: Annotated[
-        bool, typer.Option("--external", help="Pages of other sites that are linked from this one, too.")
-    ] = False,
-    sitemap: Annotated[
-        str, typer.Option("--sitemap", metavar="include|skip|only", help="What to do with the site's sitemaps.")
-    ] = "include",
-    ignore_query: Annotated[
-        bool, typer.Option("--ignore-query", help="URLs that differ in their query only are one page.")
-    ] = False,
-    delay: Annotated[
-        str | None, typer.Option("--delay", metavar="TIME", help="Pause between two pages: 2, 1.5s, 1m.")
-    ] = None,
-    concurrency: flags.Concurrency = None,
-    processes: flags.Processes = None,
-    header: flags.Header = None,
-    cookie: flags.Cookie = None,
-    proxy: flags.Proxy = None,
-    user_agent: flags.UserAgent = None,
-    formats: flags.Formats = None,
-    full_page: flags.FullPage = False,
-    ignore_robots: flags.IgnoreRobots = False,
-    revalidate: flags.Revalidate = False,
-    fresh: flags.Fresh = False,
-    json: flags.Json = False,
+    url: str,
+    out: Path | None,
+    limit: int | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    regex_on_full_url: bool,
+    max_depth: int | None,
+    max_discovery_depth: int | None,
+    entire_domain: bool,
+    subdomains: bool,
+    external: bool,
+    sitemap: str,
+    ignore_query: bool,
+    delay: str | None,
+    concurrency: int | None,
+    processes: int | None,
+    headers: tuple[str, ...],
+    cookies: tuple[str, ...],
+    proxy: str | None,
+    user_agent: str | None,
+    formats: tuple[str, ...],
+    full_page: bool,
+    ignore_robots: bool,
+    revalidate: bool,
+    fresh: bool,
+    json: bool,
 ) -> None:
     """Crawl a site into a folder of markdown.
 
@@ -81,8 +90,8 @@ def crawl(  # noqa: PLR0913  one parameter a flag
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
         start = web_url(url)
         fetching = Fetching(
-            headers=header,
-            cookies=cookie,
+            headers=headers,
+            cookies=cookies,
             proxy=proxy,
             user_agent=user_agent,
             formats=formats,
@@ -92,8 +101,8 @@ def crawl(  # noqa: PLR0913  one parameter a flag
         )
         options = CrawlOptions(
             scope=ScopeRules(
-                include=tuple(include or ()),
-                exclude=tuple(exclude or ()),
+                include=include,
+                exclude=exclude,
                 regex_on_full_url=regex_on_full_url,
                 max_depth=max_depth,
                 max_discovery_depth=max_discovery_depth,
@@ -113,7 +122,7 @@ def crawl(  # noqa: PLR0913  one parameter a flag
         how = Launch(out or default_out(start), settings, json, crew_of(settings))
         wanted = Wanted("crawl", start, options)
     work = launch(how, wanted, lambda client: client.start_crawl(start, options), fresh=fresh)
-    raise typer.Exit(run(ctx, work))
+    ctx.exit(run(ctx, work))
 
 
 def _delay(text: str | None) -> float | None:
@@ -125,21 +134,30 @@ def _delay(text: str | None) -> float | None:
         raise ConfigError(f"--delay: {error}") from None
 
 
+@click.command()
+@click.argument("crawl_id", metavar="[ID]", default="", help="As `perseid list` shows it.")
+@flags.out
+@flags.concurrency
+@flags.processes
+@flags.json
+@click.pass_context
 def resume(
-    ctx: typer.Context,
-    crawl_id: Annotated[str, typer.Argument(metavar="[ID]", help="As `perseid list` shows it.")] = "",
-    out: flags.Out = None,
-    concurrency: flags.Concurrency = None,
-    processes: flags.Processes = None,
-    json: flags.Json = False,
+    ctx: click.Context,
+    *,
+    crawl_id: str,
+    out: Path | None,
+    concurrency: int | None,
+    processes: int | None,
+    json: bool,
 ) -> None:
     """Go on with an unfinished crawl or batch, with the options it was started with."""
-    from perseid.cli.launch import Launch, crew_of, resume  # noqa: PLC0415  start-up time
+    from perseid.cli.launch import Launch, crew_of  # noqa: PLC0415  start-up time
+    from perseid.cli.launch import resume as go_on  # noqa: PLC0415  start-up time
 
     with told(ctx):
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
         how = Launch(_unfinished(crawl_id, out), settings, json, crew_of(settings))
-    raise typer.Exit(run(ctx, resume(how)))
+    ctx.exit(run(ctx, go_on(how)))
 
 
 def _unfinished(crawl_id: str, out: Path | None) -> Path:

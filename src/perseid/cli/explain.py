@@ -1,9 +1,11 @@
 """`perseid explain`: why is this page here, or why not?"""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
 
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
@@ -16,15 +18,12 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 
 
-def explain(
-    ctx: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page that is, or should be, there.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the crawl. Default: all under ./out."),
-    ] = None,
-    json: flags.Json = False,
-) -> None:
+@click.command()
+@click.argument("url", metavar="URL", help="The page that is, or should be, there.")
+@click.option("--out", "-o", type=flags.FOLDER, metavar="FOLDER", help="Folder of the crawl. Default: all under ./out.")
+@flags.json
+@click.pass_context
+def explain(ctx: click.Context, *, url: str, out: Path | None, json: bool) -> None:
     """Say why a page is, or is not, in the result.
 
     With verdict and rule, the links that led to it, and the attempts made.
@@ -49,10 +48,10 @@ def explain(
             say(f"perseid: there is no crawl under {out or './out'}; --out names the folder of one")
         return Exit.OK if seen else Exit.NOT_FOUND
 
-    raise typer.Exit(run(ctx, ask()))
+    ctx.exit(run(ctx, ask()))
 
 
-def _print(explanation: "Explanation", *, json: bool) -> None:
+def _print(explanation: Explanation, *, json: bool) -> None:
     if json:
         import msgspec  # noqa: PLC0415  start-up time
 
@@ -62,7 +61,7 @@ def _print(explanation: "Explanation", *, json: bool) -> None:
         emit(line)
 
 
-def lines(explanation: "Explanation") -> list[str]:
+def lines(explanation: Explanation) -> list[str]:
     """The answer for people."""
     verdict = explanation.state
     if explanation.reason:

@@ -1,14 +1,16 @@
 """`perseid export`: a crawl's pages from the store into another form."""
 
+from __future__ import annotations
+
 import csv
 import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-import typer
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
@@ -24,15 +26,21 @@ FORMATS = ("jsonl", "md", "csv")
 COLUMNS = ("url", "source_url", "status", "title", "content_type", "markdown")
 
 
-def export(
-    ctx: typer.Context,
-    dest: Annotated[str, typer.Argument(metavar="DEST|-", help="File (jsonl, csv) or folder (md); - is stdout.")],
-    crawl_id: Annotated[
-        str, typer.Option("--id", metavar="ID", help="Crawl to export. Default: the one that OUT shows.")
-    ] = "",
-    out: flags.Out = None,
-    form: Annotated[str, typer.Option("--format", "-f", metavar="jsonl|md|csv", help="Form of the export.")] = "jsonl",
-) -> None:
+@click.command()
+@click.argument("dest", metavar="DEST|-", help="File (jsonl, csv) or folder (md); - is stdout.")
+@click.option("--id", "crawl_id", default="", metavar="ID", help="Crawl to export. Default: the one that OUT shows.")
+@flags.out
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    default="jsonl",
+    show_default=True,
+    metavar="jsonl|md|csv",
+    help="Form of the export.",
+)
+@click.pass_context
+def export(ctx: click.Context, *, dest: str, crawl_id: str, out: Path | None, form: str) -> None:
     """Write a crawl's pages as JSON lines, CSV or markdown."""
 
     async def write() -> None:
@@ -51,7 +59,7 @@ def export(
     run(ctx, write())
 
 
-def _chosen(crawl_id: str, out: Path | None) -> "tuple[Place, str]":
+def _chosen(crawl_id: str, out: Path | None) -> tuple[Place, str]:
     """The folder to read, and the crawl in it. Raises `ConfigError` where several folders could be meant."""
     from perseid.cli.places import known  # noqa: PLC0415  start-up time
     from perseid.sink.place import load_record  # noqa: PLC0415  start-up time
@@ -67,14 +75,14 @@ def _chosen(crawl_id: str, out: Path | None) -> "tuple[Place, str]":
     return places[0], crawl_id or (record.uid if record else "")
 
 
-async def _only(client: "Client", place: "Place") -> str:
+async def _only(client: Client, place: Place) -> str:
     crawls = await client.crawls()
     if len(crawls) == 1:
         return crawls[0].uid
     raise NotFound(f"{place.out} holds {count(len(crawls), 'crawl')}; name one with --id")
 
 
-async def _write(client: "Client", uid: str, form: str, dest: str) -> int:
+async def _write(client: Client, uid: str, form: str, dest: str) -> int:
     if form == "md":
         return await _write_folder(client, uid, Path(dest))
     written = 0
@@ -87,7 +95,7 @@ async def _write(client: "Client", uid: str, form: str, dest: str) -> int:
     return written
 
 
-async def _write_folder(client: "Client", uid: str, folder: Path) -> int:
+async def _write_folder(client: Client, uid: str, folder: Path) -> int:
     from perseid.sink.pages import PageWriter  # noqa: PLC0415  start-up time
 
     _must_be_new(folder)
@@ -128,11 +136,11 @@ def _sink(dest: str) -> Iterator[BinaryIO]:
         raise disk_trouble(path, error) from None
 
 
-def _row(document: "Document") -> list[str]:
+def _row(document: Document) -> list[str]:
     return [str(value) if (value := getattr(document, name)) is not None else "" for name in COLUMNS]
 
 
-def _csv(cells: "tuple[str, ...] | list[str]") -> bytes:
+def _csv(cells: tuple[str, ...] | list[str]) -> bytes:
     """One line by RFC 4180. A NUL, which no reader takes, becomes U+FFFD."""
     line = io.StringIO()
     csv.writer(line).writerow([cell.replace("\0", "\ufffd") for cell in cells])

@@ -1,10 +1,11 @@
-"""The flags that several commands share, as annotated types, and what their texts mean."""
+"""The flags that several commands share, as decorators, and what their texts mean."""
+
+from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from perseid.errors import ConfigError
 
@@ -12,42 +13,52 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 60480
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|min|h|d|w|)")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the result. Default: ./out/HOST."),
-]
-Concurrency = Annotated[
-    int | None, typer.Option("--concurrency", metavar="N", help="Pages in flight in each process. Default: 16.")
-]
-Processes = Annotated[int | None, typer.Option("--processes", metavar="N", help="Processes that crawl. Default: 1.")]
-Header = Annotated[
-    list[str] | None,
-    typer.Option("--header", "-H", metavar="'Name: value'", help="Header to send to the site's own host. Repeatable."),
-]
-Cookie = Annotated[list[str] | None, typer.Option("--cookie", metavar="NAME=VALUE", help="Cookie to send. Repeatable.")]
-Proxy = Annotated[str | None, typer.Option("--proxy", metavar="URL", help="http://, https:// or socks5:// proxy.")]
-UserAgent = Annotated[str | None, typer.Option("--user-agent", metavar="TEXT", help="Instead of our own name.")]
-Formats = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="markdown, html, rawHtml, links, images or text. Repeatable. Default: markdown.",
-    ),
-]
-FullPage = Annotated[
-    bool, typer.Option("--full-page", help="Keep menus, headers and footers; else the main content only.")
-]
-Revalidate = Annotated[
-    bool,
-    typer.Option("--revalidate", help="Ask sites only for what changed since the last crawl into the same OUT (ETag)."),
-]
-IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="Fetch what robots.txt forbids, too.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable JSON on stdout.")]
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Begin anew, even if OUT holds a crawl that could be gone on with.")
-]
+FOLDER = click.Path(path_type=Path)
+
+out = click.option("--out", "-o", type=FOLDER, metavar="FOLDER", help="Folder of the result. Default: ./out/HOST.")
+any_out = click.option(
+    "--out", "-o", type=FOLDER, metavar="FOLDER", help="Folder of a crawl. Default: all under ./out."
+)
+concurrency = click.option("--concurrency", type=int, metavar="N", help="Pages in flight in each process. Default: 16.")
+processes = click.option("--processes", type=int, metavar="N", help="Processes that crawl. Default: 1.")
+headers = click.option(
+    "--header",
+    "-H",
+    "headers",
+    multiple=True,
+    metavar="'Name: value'",
+    help="Header to send to the site's own host. Repeatable.",
+)
+cookies = click.option("--cookie", "cookies", multiple=True, metavar="NAME=VALUE", help="Cookie to send. Repeatable.")
+proxy = click.option("--proxy", metavar="URL", help="http://, https:// or socks5:// proxy.")
+user_agent = click.option("--user-agent", metavar="TEXT", help="Instead of our own name.")
+formats = click.option(
+    "--format",
+    "-f",
+    "formats",
+    multiple=True,
+    metavar="FORMAT",
+    help="markdown, html, rawHtml, links, images or text. Repeatable. Default: markdown.",
+)
+full_page = click.option(
+    "--full-page", is_flag=True, help="Keep menus, headers and footers; else the main content only."
+)
+revalidate = click.option(
+    "--revalidate",
+    is_flag=True,
+    help="Ask sites only for what changed since the last crawl into the same OUT (ETag).",
+)
+ignore_robots = click.option("--ignore-robots", is_flag=True, help="Fetch what robots.txt forbids, too.")
+json = click.option("--json", is_flag=True, help="Machine-readable JSON on stdout.")
+fresh = click.option("--fresh", is_flag=True, help="Begin anew, even if OUT holds a crawl that could be gone on with.")
+ignore_query = click.option("--ignore-query", is_flag=True, help="URLs that differ in their query only are one page.")
+sitemap = click.option(
+    "--sitemap",
+    default="include",
+    show_default=True,
+    metavar="include|skip|only",
+    help="What to do with the site's sitemaps.",
+)
 
 
 def seconds(text: str) -> float:

@@ -1,69 +1,76 @@
 """The program: global flags, the commands, and the last net for errors."""
 
+from __future__ import annotations
+
 import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from perseid.cli import batch, crawl, explain, export, operate, scrape, stored
+from perseid.cli import batch, completion, crawl, explain, export, flags, operate, scrape, stored
 from perseid.cli.context import Globals, tell
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
 from perseid.errors import PerseidError
 
-app = typer.Typer(
-    name="perseid",
-    help="Turns web sites into clean, structured, LLM-ready data and never loses a page.",
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS: dict[str, click.Command] = {
+    "crawl": crawl.crawl,
+    "scrape": scrape.scrape,
+    "map": scrape.map_site,
+    "batch": batch.batch,
+    "explain": explain.explain,
+    "list": stored.list_crawls,
+    "jobs": stored.jobs,
+    "resume": crawl.resume,
+    "cancel": stored.cancel,
+    "prune": stored.prune,
+    "export": export.export,
+    "doctor": operate.doctor,
+    "config": operate.config,
+}
+
+
+class Program(click.Group):
+    """Lists its commands in the order above, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  as click calls it
+        return list(self.commands)
+
+
+@click.group(
+    cls=Program,
+    commands=COMMANDS,
     no_args_is_help=True,
-    # Plain help: rich would double the time to the first character.
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for name, command in (
-    ("crawl", crawl.crawl),
-    ("scrape", scrape.scrape),
-    ("map", scrape.map_site),
-    ("batch", batch.batch),
-    ("explain", explain.explain),
-    ("list", stored.list_crawls),
-    ("jobs", stored.jobs),
-    ("resume", crawl.resume),
-    ("cancel", stored.cancel),
-    ("prune", stored.prune),
-    ("export", export.export),
-    ("doctor", operate.doctor),
-):
-    app.command(name)(command)
-app.add_typer(operate.config, name="config")
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from perseid._version import __version__  # noqa: PLC0415  start-up time
-
-        print(f"perseid {__version__}")
-        raise typer.Exit
+@click.option("--config", type=flags.FOLDER, metavar="FILE", help="Settings from this TOML file only.")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning, error or off.")
+@click.option("--debug", is_flag=True, help="Tracebacks with errors.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _option, wanted: _show_version(ctx) if wanted else None,
+    help="Print the version.",
+)
+@completion.install
+@completion.show
+@click.pass_context
+def app(ctx: click.Context, *, config: Path | None, log_level: str | None, debug: bool) -> None:
+    """Turns web sites into clean, structured, LLM-ready data and never loses a page."""
+    settings: dict[str, Any] = {} if log_level is None else {"log.level": log_level}
+    ctx.obj = Globals(config=config, debug=debug, flags=settings)
 
 
-@app.callback()
-def common(
-    ctx: typer.Context,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Settings from this TOML file only.")
-    ] = None,
-    log_level: Annotated[
-        str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning, error or off.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks with errors.")] = False,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    flags: dict[str, Any] = {} if log_level is None else {"log.level": log_level}
-    ctx.obj = Globals(config=config, debug=debug, flags=flags)
+def _show_version(ctx: click.Context) -> None:
+    from perseid._version import __version__  # noqa: PLC0415  start-up time
+
+    print(f"perseid {__version__}")
+    ctx.exit()
 
 
 def main() -> None:

@@ -1,10 +1,12 @@
 """`perseid doctor` and `perseid config show`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
@@ -14,19 +16,17 @@ from perseid.cli.output import emit, table
 if TYPE_CHECKING:
     from perseid.config.settings import Settings
 
-config = typer.Typer(
-    help="Show the settings.", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
-)
+
+@click.group()
+def config() -> None:
+    """Show the settings."""
 
 
-def doctor(
-    ctx: typer.Context,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Check the store of this crawl, too."),
-    ] = None,
-    json: flags.Json = False,
-) -> None:
+@click.command()
+@click.option("--out", "-o", type=flags.FOLDER, metavar="FOLDER", help="Check the store of this crawl, too.")
+@flags.json
+@click.pass_context
+def doctor(ctx: click.Context, *, out: Path | None, json: bool) -> None:
     """Check this machine and a crawl's store. Exit code 1 if something is wrong."""
 
     async def check() -> int:
@@ -38,10 +38,10 @@ def doctor(
 
         return await _check(known(out)[0].state, settings, json=json)
 
-    raise typer.Exit(run(ctx, check()))
+    ctx.exit(run(ctx, check()))
 
 
-async def _check(folder: Path, settings: "Settings", *, json: bool) -> int:
+async def _check(folder: Path, settings: Settings, *, json: bool) -> int:
     from perseid.runtime import Client  # noqa: PLC0415  start-up time
 
     async with await Client.open(folder, settings) as client:
@@ -62,12 +62,11 @@ def _emit_json(value: dict[str, Any]) -> None:
     emit(msgspec.json.encode(value))
 
 
-@config.command("show")
-def show(
-    ctx: typer.Context,
-    json: flags.Json = False,
-    changed: Annotated[bool, typer.Option("--changed", help="Only what differs from the default.")] = False,
-) -> None:
+@config.command()
+@flags.json
+@click.option("--changed", is_flag=True, help="Only what differs from the default.")
+@click.pass_context
+def show(ctx: click.Context, *, json: bool, changed: bool) -> None:
     """Show every setting, its value, and where it came from. Secrets are masked."""
 
     async def rows() -> None:

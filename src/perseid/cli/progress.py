@@ -6,11 +6,14 @@ import os
 import sys
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from perseid.cli.output import count, duration, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perseid.model.crawl import Crawl
     from perseid.ports.inspect import Progress as State
 
@@ -61,36 +64,85 @@ def _unicode() -> bool:
     return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
 
 
+class Area:
+    """Some lines at the lower end of a terminal that are drawn over; stands in for stderr, so that talk goes above."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._rows = 0
+
+    def draw(self, shown: Sequence[str]) -> None:
+        """Show these lines, cut to the terminal's width, in place of the last ones."""
+        width = _width(self._terminal)
+        text = "\n".join(_cut(line, width) for line in shown)
+        self._put(self._erasure() + text)
+        self._rows = len(shown)
+
+    def clear(self) -> None:
+        if self._rows:
+            self._put(self._erasure())
+            self._rows = 0
+
+    def write(self, text: str) -> int:
+        self.clear()
+        return self._terminal.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._terminal, name)
+
+    def _erasure(self) -> str:
+        up = f"\x1b[{self._rows - 1}A" if self._rows > 1 else ""
+        return f"\r{up}\x1b[J"
+
+    def _put(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # a terminal that is gone is no reason to fail
+            self._terminal.write(text)
+            self._terminal.flush()
+
+
+def _width(terminal: TextIO) -> int:
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def _cut(line: str, width: int) -> str:
+    """The line with an ellipsis where it is longer than a row; a full row would wrap on some terminals."""
+    if len(line) < width:
+        return line
+    dots = "…" if _unicode() else "..."
+    return line[: max(0, width - 1 - len(dots))] + dots
+
+
 class Progress:
     """A context manager; draws nothing where there is no terminal or `show` is false."""
 
     def __init__(self, *, show: bool) -> None:
         self.shown = show and on_terminal()
-        self._live: Any = None
+        self._area: Area | None = None
         self._rate = Rate()
         self._begin = time.monotonic()
 
     def __enter__(self) -> Self:
         if self.shown:
-            from rich.console import Console  # noqa: PLC0415  only on a terminal
-            from rich.live import Live  # noqa: PLC0415  only on a terminal
-
-            console = Console(stderr=True, highlight=False)
-            self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
-            self._live.start()
+            self._terminal = sys.stderr
+            self._area = Area(self._terminal)
+            sys.stderr = cast("TextIO", self._area)
         return self
 
     def update(self, crawl: Crawl, state: State) -> None:
-        if self._live is None:
+        if self._area is None:
             return
-        from rich.text import Text  # noqa: PLC0415  only on a terminal
-
         now = time.monotonic()
         rate = self._rate.add(now, crawl.counts.done)
-        text = Text("\n".join(lines(crawl, state, rate, now - self._begin)), no_wrap=True, overflow="ellipsis")
-        self._live.update(text, refresh=True)
+        self._area.draw(lines(crawl, state, rate, now - self._begin))
 
     def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._area is not None:
+            self._area.clear()
+            sys.stderr = self._terminal
+            self._area = None

@@ -1,8 +1,10 @@
 """`perseid scrape` and `perseid map`: one question to a site, answered on stdout."""
 
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
+
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
@@ -12,21 +14,31 @@ if TYPE_CHECKING:
     from perseid.model.document import Document
 
 
+@click.command()
+@click.argument("url", metavar="URL", help="The page.")
+@flags.headers
+@flags.cookies
+@flags.proxy
+@flags.user_agent
+@flags.formats
+@flags.full_page
+@click.option(
+    "--obey-robots", is_flag=True, help="Refuse what robots.txt forbids; a page named by its URL is else fetched."
+)
+@flags.json
+@click.pass_context
 def scrape(  # noqa: PLR0913  one parameter a flag
-    ctx: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    ctx: click.Context,
     *,
-    header: flags.Header = None,
-    cookie: flags.Cookie = None,
-    proxy: flags.Proxy = None,
-    user_agent: flags.UserAgent = None,
-    formats: flags.Formats = None,
-    full_page: flags.FullPage = False,
-    obey_robots: Annotated[
-        bool,
-        typer.Option("--obey-robots", help="Refuse what robots.txt forbids; a page named by its URL is else fetched."),
-    ] = False,
-    json: flags.Json = False,
+    url: str,
+    headers: tuple[str, ...],
+    cookies: tuple[str, ...],
+    proxy: str | None,
+    user_agent: str | None,
+    formats: tuple[str, ...],
+    full_page: bool,
+    obey_robots: bool,
+    json: bool,
 ) -> None:
     """Print one page as markdown.
 
@@ -41,8 +53,8 @@ def scrape(  # noqa: PLR0913  one parameter a flag
 
         settings = loaded(ctx).settings
         fetching = Fetching(
-            headers=header,
-            cookies=cookie,
+            headers=headers,
+            cookies=cookies,
             proxy=proxy,
             user_agent=user_agent,
             formats=formats,
@@ -65,7 +77,7 @@ def scrape(  # noqa: PLR0913  one parameter a flag
     run(ctx, fetch())
 
 
-def _print(document: "Document", wanted: str) -> None:
+def _print(document: Document, wanted: str) -> None:
     content = getattr(document, "raw_html" if wanted == "rawHtml" else wanted)
     if isinstance(content, list):
         for item in content:
@@ -74,27 +86,35 @@ def _print(document: "Document", wanted: str) -> None:
         emit(content, b"" if content.endswith("\n") else b"\n")
 
 
+@click.command()
+@click.argument("url", metavar="URL", help="The site.")
+@click.option("--search", metavar="WORDS", help="URLs that fit the words first.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Most URLs. Default: 5000.")
+@click.option("--subdomains/--no-subdomains", default=True, show_default=True, help="Sub-domains, too.")
+@flags.sitemap
+@flags.ignore_query
+@flags.headers
+@flags.cookies
+@flags.proxy
+@flags.user_agent
+@flags.ignore_robots
+@flags.json
+@click.pass_context
 def map_site(  # noqa: PLR0913  one parameter a flag
-    ctx: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The site.")],
+    ctx: click.Context,
     *,
-    search: Annotated[
-        str | None, typer.Option("--search", metavar="WORDS", help="URLs that fit the words first.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Most URLs. Default: 5000.")] = None,
-    subdomains: Annotated[bool, typer.Option("--subdomains/--no-subdomains", help="Sub-domains, too.")] = True,
-    sitemap: Annotated[
-        str, typer.Option("--sitemap", metavar="include|skip|only", help="What to do with the site's sitemaps.")
-    ] = "include",
-    ignore_query: Annotated[
-        bool, typer.Option("--ignore-query", help="URLs that differ in their query only are one.")
-    ] = False,
-    header: flags.Header = None,
-    cookie: flags.Cookie = None,
-    proxy: flags.Proxy = None,
-    user_agent: flags.UserAgent = None,
-    ignore_robots: flags.IgnoreRobots = False,
-    json: flags.Json = False,
+    url: str,
+    search: str | None,
+    limit: int | None,
+    subdomains: bool,
+    sitemap: str,
+    ignore_query: bool,
+    headers: tuple[str, ...],
+    cookies: tuple[str, ...],
+    proxy: str | None,
+    user_agent: str | None,
+    ignore_robots: bool,
+    json: bool,
 ) -> None:
     """Print the URLs of a site, one a line.
 
@@ -110,7 +130,7 @@ def map_site(  # noqa: PLR0913  one parameter a flag
 
         settings = loaded(ctx).settings
         fetching = Fetching(
-            headers=header, cookies=cookie, proxy=proxy, user_agent=user_agent, obey_robots=not ignore_robots
+            headers=headers, cookies=cookies, proxy=proxy, user_agent=user_agent, obey_robots=not ignore_robots
         )
         options = CrawlOptions(
             scope=ScopeRules(entire_domain=True, subdomains=subdomains, ignore_query=ignore_query),

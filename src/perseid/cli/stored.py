@@ -1,10 +1,12 @@
 """`perseid list`, `jobs`, `cancel` and `prune`: what the stores under ./out hold."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
@@ -19,14 +21,8 @@ if TYPE_CHECKING:
     from perseid.runtime import Client
     from perseid.sink.place import Place
 
-Folder = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Folder of a crawl. Default: all under ./out."),
-]
-CrawlIdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `perseid list` shows it.")]
 
-
-async def _stores(ctx: typer.Context, out: Path | None) -> "AsyncIterator[tuple[Place, Client]]":
+async def _stores(ctx: click.Context, out: Path | None) -> AsyncIterator[tuple[Place, Client]]:
     from perseid.cli.places import known  # noqa: PLC0415  start-up time
     from perseid.runtime import Client  # noqa: PLC0415  start-up time
 
@@ -36,7 +32,11 @@ async def _stores(ctx: typer.Context, out: Path | None) -> "AsyncIterator[tuple[
             yield place, client
 
 
-def list_crawls(ctx: typer.Context, out: Folder = None, json: flags.Json = False) -> None:
+@click.command()
+@flags.any_out
+@flags.json
+@click.pass_context
+def list_crawls(ctx: click.Context, *, out: Path | None, json: bool) -> None:
     """List crawls and batches; --json: one object a line."""
 
     async def show() -> None:
@@ -56,13 +56,13 @@ def list_crawls(ctx: typer.Context, out: Folder = None, json: flags.Json = False
     run(ctx, show())
 
 
-def _crawl_row(crawl: "Crawl", place: "Place") -> tuple[str, ...]:
+def _crawl_row(crawl: Crawl, place: Place) -> tuple[str, ...]:
     counts = crawl.counts
     numbers = (f"{number:,}" for number in (counts.done, counts.failed, counts.open_pages))
     return (crawl.uid, crawl.status.name.lower(), *numbers, _when(crawl.created_at), str(place.out), crawl.url)
 
 
-def _crawl_json(crawl: "Crawl", place: "Place") -> bytes:
+def _crawl_json(crawl: Crawl, place: Place) -> bytes:
     import msgspec  # noqa: PLC0415  start-up time
 
     return msgspec.json.encode(
@@ -85,16 +85,21 @@ def _when(micros: int) -> str:
     return datetime.fromtimestamp(micros / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def jobs(
-    ctx: typer.Context,
-    crawl_id: Annotated[str, typer.Argument(metavar="[ID]", help="Only of this crawl.")] = "",
-    out: Folder = None,
-    state: Annotated[
-        str, typer.Option("--state", metavar="STATE", help="Only backlog, queued, active, retrying, failed …")
-    ] = "",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Most jobs of each crawl.")] = 100,
-    json: flags.Json = False,
-) -> None:
+@click.command()
+@click.argument("crawl_id", metavar="[ID]", default="", help="Only of this crawl.")
+@flags.any_out
+@click.option("--state", default="", metavar="STATE", help="Only backlog, queued, active, retrying, failed …")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Most jobs of each crawl.",
+)
+@flags.json
+@click.pass_context
+def jobs(ctx: click.Context, *, crawl_id: str, out: Path | None, state: str, limit: int, json: bool) -> None:
     """List the jobs of crawls and their state.
 
     One URL each; with --json one object a line.
@@ -130,7 +135,7 @@ def _state(text: str, known: list[str]) -> str:
     return text
 
 
-def _job_row(job: "JobView") -> tuple[str, ...]:
+def _job_row(job: JobView) -> tuple[str, ...]:
     return (
         job.state.value,
         job.kind.name.lower(),
@@ -142,13 +147,17 @@ def _job_row(job: "JobView") -> tuple[str, ...]:
     )
 
 
-def _job_json(job: "JobView", crawl: str) -> bytes:
+def _job_json(job: JobView, crawl: str) -> bytes:
     import msgspec  # noqa: PLC0415  start-up time
 
     return msgspec.json.encode({**job._asdict(), "crawl": crawl, "kind": job.kind.name.lower()})
 
 
-def cancel(ctx: typer.Context, crawl_id: CrawlIdArgument, out: Folder = None) -> None:
+@click.command()
+@click.argument("crawl_id", metavar="ID", help="As `perseid list` shows it.")
+@flags.any_out
+@click.pass_context
+def cancel(ctx: click.Context, *, crawl_id: str, out: Path | None) -> None:
     """End a crawl; what it has is kept. A command that runs it ends, too."""
 
     async def end() -> None:
@@ -164,13 +173,17 @@ def cancel(ctx: typer.Context, crawl_id: CrawlIdArgument, out: Folder = None) ->
     run(ctx, end())
 
 
-def prune(
-    ctx: typer.Context,
-    older_than: Annotated[
-        str, typer.Option("--older-than", metavar="TIME", help="Only what ended longer ago: 12h, 7d, 0.")
-    ] = "7d",
-    out: Folder = None,
-) -> None:
+@click.command()
+@click.option(
+    "--older-than",
+    default="7d",
+    show_default=True,
+    metavar="TIME",
+    help="Only what ended longer ago: 12h, 7d, 0.",
+)
+@flags.any_out
+@click.pass_context
+def prune(ctx: click.Context, *, older_than: str, out: Path | None) -> None:
     """Delete ended crawls from stores; files in OUT stay."""
 
     async def delete() -> None:
