@@ -1,4 +1,4 @@
-"""Settings from their sources: flag > environment > file > default. Pure: everything comes as an argument."""
+"""Settings from their sources: flag > environment > old names > file > default. Pure: all comes as arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args,
 
 import msgspec
 
+from perseid.config import old_names
 from perseid.config.settings import Settings
 from perseid.errors import ConfigError
 
@@ -29,6 +30,8 @@ class Loaded(NamedTuple):
 
     settings: Settings
     origins: dict[str, str]
+    notes: tuple[str, ...] = ()
+    """Variables of other systems that are set but can't be used, and why; worth a warning."""
 
 
 class Field(NamedTuple):
@@ -49,12 +52,23 @@ def load(env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mappin
     Raises `ConfigError` that names the setting, its source, the value and what is allowed.
     """
     fields = {field.name: field for field in declared()}
+    ours = list(_ours(env, flags or {}, fields))
     values: dict[str, Any] = {}
     origins = dict.fromkeys(fields, DEFAULT)
-    for name, raw, origin in _given(env, files, flags or {}, fields):
-        values[name] = _convert(fields[name], raw, origin)
-        origins[name] = origin
-    return Loaded(_build(values), origins)
+    notes = old_names.without_effect(env)
+    for name, raw, origin in _of_files(files, fields):
+        values[name], origins[name] = _convert(fields[name], raw, origin), origin
+    named = {name for name, _raw, _origin in ours}
+    for name, raw, origin in old_names.given(env):
+        if name in named:
+            continue
+        try:
+            values[name], origins[name] = _convert(fields[name], raw, origin, is_text=True), origin
+        except ConfigError as error:
+            notes.append(f"{error}; it is ignored, say it as {env_variable(name)}")
+    for name, raw, origin in ours:
+        values[name], origins[name] = _convert(fields[name], raw, origin, is_text=True), origin
+    return Loaded(_build(values), origins, tuple(notes))
 
 
 def declared() -> Iterator[Field]:
@@ -81,16 +95,21 @@ def _unwrap(hint: Any) -> tuple[Any, msgspec.Meta]:
     return hint, msgspec.Meta()
 
 
-def _given(
-    env: Mapping[str, str], files: Sequence[FileSource], flags: Mapping[str, Any], fields: Mapping[str, Field]
-) -> Iterator[tuple[str, Any, str]]:
-    """(setting, value, origin) from the weakest source to the strongest."""
+def _of_files(files: Sequence[FileSource], fields: Mapping[str, Field]) -> Iterator[tuple[str, Any, str]]:
+    """(setting, value, file) from the weakest file to the strongest."""
     sections = {name.partition(".")[0] for name in fields}
     for source in files:
         for name, raw in _of_file(source, sections):
             if name not in fields:
                 raise _unknown(name, source.name, fields)
             yield name, raw, source.name
+
+
+def _ours(
+    env: Mapping[str, str], flags: Mapping[str, Any], fields: Mapping[str, Field]
+) -> Iterator[tuple[str, Any, str]]:
+    """(setting, value, variable) of our own names in the environment, then flags."""
+    sections = {name.partition(".")[0] for name in fields}
     for variable in sorted(env):
         if (meant := _env_name(variable, sections, fields)) is not None:
             yield meant, env[variable], variable
@@ -134,8 +153,8 @@ def env_variable(name: str) -> str:
     return PREFIX + name.replace(".", "__").upper()
 
 
-def _convert(field: Field, raw: Any, origin: str) -> Any:
-    is_text = origin in {FLAG, env_variable(field.name)}  # files have types of their own
+def _convert(field: Field, raw: Any, origin: str, *, is_text: bool = False) -> Any:
+    """`is_text` for sources that know text only; files have types of their own."""
     value = raw
     if field.joined and isinstance(raw, bool):
         value = str(raw).lower()

@@ -20,6 +20,9 @@ Bytes = Annotated[int, Meta(ge=1024)]
 
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 LogFormat = Literal["json", "text"]
+Strictness = Literal["exact", "known", "off"]
+
+Secret = Meta(extra={"secret": True})
 
 DEFAULT_USER_AGENT = f"Mozilla/5.0 (compatible; Perseid/{__version__})"
 """Honest: it bears the product token that robots.txt files address."""
@@ -36,7 +39,7 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     max_redirects: Annotated[int, Meta(ge=0, le=50)] = 10
     max_attempts: Annotated[int, Meta(ge=1, le=20)] = 3
     user_agent: Annotated[str, Meta(min_length=1)] = DEFAULT_USER_AGENT
-    proxy: Annotated[str, Meta(extra={"secret": True})] = ""
+    proxy: Annotated[str, Secret] = ""
     """http://, https:// or socks5:// URL through which everything is fetched; empty for none."""
     trust_proxy: bool = False
     """The proxy refuses private addresses itself: hand it names, not addresses that we checked."""
@@ -100,6 +103,8 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A worker whose beat stood still for so long is dead, its pages go to others."""
     sweep_s: Seconds = 5.0
     audit_s: Seconds = 60.0
+    prune_s: Seconds = 30.0
+    """How often what nobody keeps any longer is looked for; only a server deletes by itself."""
     grace_s: Seconds = 30.0
     """How long a graceful stop waits for pages in flight."""
 
@@ -121,6 +126,88 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     format: LogFormat = "json"
 
 
+class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The HTTP server."""
+
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    """Address to listen on; beyond loopback the server wants keys."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 3002
+    """0 takes any free one."""
+    keys: Annotated[tuple[str, ...], Secret] = ()
+    """Keys that are let in from the first start on, beside those made by `perseid keys create`."""
+    insecure_no_auth: bool = False
+    """Listen beyond loopback without any key: everybody who reaches the port may crawl with it."""
+    strictness: Strictness = "exact"
+    """Fields of a request that we don't know: refused, refused where no client is known to send them, or ignored."""
+    trust_proxy: Annotated[int, Meta(ge=0, le=16)] = 0
+    """How many proxies stand before the server, whose X-Forwarded headers are believed."""
+    public_url: str = ""
+    """Under which the server is known outside; empty takes it from each request."""
+    docs: bool = True
+    """Serve the description of the interface (OpenAPI)."""
+
+
+class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is told of what a server's crawls do."""
+
+    url: str = ""
+    """Receiver of crawls that name none of their own; `{{JOB_ID}}` in it becomes the crawl's id."""
+    secret: Annotated[str, Secret] = ""
+    """Signs each delivery: `X-Firecrawl-Signature: sha256=<HMAC of the body in hex>`."""
+    timeout_s: Seconds = 10.0
+    give_up_after_s: Seconds = 86_400.0
+    """How long a delivery is tried again."""
+    disabled: bool = False
+    """Nobody is told anything."""
+    allow_private: Annotated[str, Meta(extra={"joined": True})] = ""
+    """`true`, or a list of hosts, addresses and networks that are not public but may be told."""
+
+
+class LlmSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A language model that speaks OpenAI's protocol, for what needs one; without it those answer that."""
+
+    base_url: str = ""
+    """Up to and with the version: `http://localhost:11434/v1`; empty is OpenAI's where there is a key."""
+    api_key: Annotated[str, Secret] = ""
+    model: str = ""
+    embedding_model: str = ""
+    timeout_s: Seconds = 60.0
+
+
+class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A SearXNG that searches the web for us."""
+
+    searxng_url: str = ""
+    engines: tuple[str, ...] = ()
+    """Empty leaves the choice to the SearXNG."""
+    categories: tuple[str, ...] = ()
+    timeout_s: Seconds = 10.0
+
+
+class TeamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a team may use that nobody has said anything else about."""
+
+    max_active: Count = 50
+    """Pages in flight at once, over all processes."""
+    requests_per_minute: Number = 0
+    """To the server; 0 for no bound."""
+    pages_per_period: Number = 0
+    """Pages in a calendar month; 0 for no bound."""
+
+
+class RetentionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a server keeps what it has."""
+
+    crawl_ttl_s: Seconds = 86_400.0
+    """A crawl and its documents, from its end."""
+    cache_ttl_s: Seconds = 604_800.0
+    """Bodies that are kept to be asked for again only if they changed."""
+    known_ttl_s: Seconds = 2_592_000.0
+    """A URL in a team's index, from when it was last seen."""
+    log_ttl_s: Seconds = 604_800.0
+    """The log of deliveries."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole tree; `Settings()` is all defaults."""
 
@@ -131,3 +218,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     worker: WorkerSettings = WorkerSettings()
     crawl: CrawlSettings = CrawlSettings()
     log: LogSettings = LogSettings()
+    api: ApiSettings = ApiSettings()
+    webhook: WebhookSettings = WebhookSettings()
+    llm: LlmSettings = LlmSettings()
+    search: SearchSettings = SearchSettings()
+    team: TeamSettings = TeamSettings()
+    retention: RetentionSettings = RetentionSettings()
