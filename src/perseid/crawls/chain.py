@@ -197,6 +197,7 @@ class Chain:
             max_document_bytes=self.policy.max_document_bytes,
             chain=self.hops.chain,
             revalidate=options.revalidate,
+            verify_tls=options.verify_tls,
             named_host=self._named_host(),
         )
 

@@ -130,10 +130,13 @@ class HttpFetcher(Fetcher):
         via: Proxy | None = None,
     ) -> Response | FetchFailure:
         proxy = URL(via.url) if via is not None else None
+        # A proxy that is spoken to over TLS is given our credentials: it is checked, and the site with it, for the
+        # library knows one answer for both. Connections with and without checks are pooled apart by it.
+        verify = request.verify_tls or (via is not None and via.scheme == "https")
 
         async def send() -> aiohttp.ClientResponse:
             return await session.get(
-                url, headers=headers, allow_redirects=False, proxy=proxy, server_hostname=server_name
+                url, headers=headers, allow_redirects=False, proxy=proxy, server_hostname=server_name, ssl=verify
             )
 
         try:

@@ -264,6 +264,23 @@ async def test_tls_with_a_trusted_certificate(serve, page, make_fetcher, server_
     assert got.private
 
 
+async def test_any_certificate_will_do_where_it_is_not_to_be_checked(serve, page, fetcher, server_tls):
+    site = await serve(page(), tls=server_tls)
+    got = await fetcher.fetch(FetchRequest(url=f"https://127.0.0.1:{site.port}/", verify_tls=False))
+    assert isinstance(got, Response)
+    assert got.body == b"<p>hello</p>"
+
+
+async def test_an_unchecked_connection_is_not_used_for_a_checked_request(serve, page, fetcher, server_tls):
+    site = await serve(page(), tls=server_tls)
+    url = f"https://localhost:{site.port}/"
+    unchecked = [await fetcher.fetch(FetchRequest(url=url, verify_tls=False)) for _ in range(2)]
+    checked = await fetcher.fetch(FetchRequest(url=url))
+    assert all(isinstance(got, Response) for got in unchecked)
+    assert isinstance(checked, FetchFailure)
+    assert (checked.code, len(site.heads)) == (FailureCode.TLS, 2)
+
+
 async def test_a_site_that_never_accepts_is_a_timeout(make_fetcher):
     # A full backlog drops further connections in silence.
     with socket.socket() as listener:

@@ -184,6 +184,16 @@ async def test_a_certificate_is_checked_against_the_name_behind_a_proxy(
         failed(got, FailureCode.TLS)
 
 
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+async def test_certificates_behind_a_proxy_may_go_unchecked_too(serve, page, proxied, fetcher, server_tls, kind):
+    site = await serve(page(b"through"), tls=server_tls)
+    proxy = await proxied(kind, site.port)
+    at = f"{kind}://127.0.0.1:{proxy.port}"
+    got = await fetcher.fetch(FetchRequest(url=f"https://127.0.0.1:{site.port}/", proxy=at, verify_tls=False))
+    assert isinstance(got, Response), got
+    assert got.body == b"through"
+
+
 @pytest.mark.parametrize("tls", [False, True])
 async def test_pages_through_socks5(serve, page, proxied, make_fetcher, server_tls, trusting_tls, tls):
     site = await serve(page(b"through"), tls=server_tls if tls else None)
