@@ -48,5 +48,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     remember_urls: bool = False
     """Pages found enter the team's index of known URLs, and that index feeds the kickoff."""
     idempotency_key: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What the caller is to be told with the result."""
     request: dict[str, Any] = {}
     """The caller's own words, for listings."""

@@ -53,12 +53,12 @@ def host_defaults(settings: Settings) -> HostDefaults:
     )
 
 
-def _first(group: BaseExceptionGroup[PerseidError]) -> PerseidError:
-    found: BaseException = group
+def first_planned(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Callers know our errors, not how many tasks it took to meet them: the first of ours, or the whole group."""
+    found: BaseException | None = group.subgroup(PerseidError)
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
-    assert isinstance(found, PerseidError)
-    return found
+    return found or group
 
 
 class Engine:
@@ -127,6 +127,11 @@ class Engine:
             deadline_s=_JOB_DEADLINE_S,
         )
 
+    @property
+    def lease_s(self) -> float:
+        """Longer than any job may take."""
+        return _JOB_DEADLINE_S + _LEASE_MARGIN_S
+
     def _blocked(self) -> Sequence[str]:
         return self.block_list.entries()
 
@@ -151,7 +156,7 @@ class Engine:
             batch_bytes=self.settings.store.batch_bytes,
             poll_s=worker.poll_s if only is None else min(worker.poll_s, 0.25),
             grace_s=worker.grace_s,
-            lease_s=_JOB_DEADLINE_S + _LEASE_MARGIN_S,
+            lease_s=self.lease_s,
             only=only,
             kinds=kinds,
         )
@@ -166,20 +171,16 @@ class Engine:
         ended = Stop()
         try:
             async with asyncio.TaskGroup() as group:
-                for duty in self._duties(loop, ended):
+                for duty in self.duties(loop, ended):
                     group.create_task(duty)
                 try:
                     await loop.run(stop, over)
                 finally:
                     ended.ask()
         except BaseExceptionGroup as group:
-            # Callers know our errors, not how many tasks it took to meet them.
-            planned = group.subgroup(PerseidError)
-            if planned is None:
-                raise
-            raise _first(planned) from group
+            raise first_planned(group) from group
 
-    def _duties(self, loop: WorkerLoop, stop: Stop) -> list[Coroutine[None, None, None]]:
+    def duties(self, loop: heartbeat.Beating, stop: Stop) -> list[Coroutine[None, None, None]]:
         store, telemetry, worker = self.store, self.telemetry, self.settings.worker
         reaper = Reaper(store, self.clock, telemetry, every_s=worker.beat_s, dead_after_s=worker.dead_after_s)
         return [

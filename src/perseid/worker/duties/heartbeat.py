@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from perseid.errors import StoreError
+from perseid.model.ids import CrawlId, WorkerId
 from perseid.ports.store import Store
 from perseid.ports.telemetry import Telemetry
-from perseid.worker.loop import WorkerLoop
 from perseid.worker.stop import Stop
 
 
-async def run(store: Store, loop: WorkerLoop, telemetry: Telemetry, stop: Stop, *, every_s: float) -> None:
+class Beating(Protocol):
+    """Who holds leases under a worker's row."""
+
+    worker: WorkerId
+
+    def drop(self, crawls: set[CrawlId]) -> None:
+        """These crawls have ended."""
+        ...
+
+    async def start_over(self) -> None:
+        """The row is gone, and all leases with it."""
+        ...
+
+
+async def run(store: Store, loop: Beating, telemetry: Telemetry, stop: Stop, *, every_s: float) -> None:
     while not await stop.sleep(every_s):
         try:
             ended = await store.beat(loop.worker)
