@@ -21,8 +21,8 @@ from perseid.fetch.headers import read_headers
 from perseid.fetch.inflate import ACCEPT_ENCODING, inflater
 from perseid.fetch.pool import PoolOptions, Pools
 from perseid.fetch.proxy import Proxy, parse_proxy
-from perseid.fetch.retry_after import parse_retry_after
 from perseid.fetch.trouble import EXPECTED, failure_of
+from perseid.model.retry_after import parse_retry_after
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response
 

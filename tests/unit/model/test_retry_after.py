@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perseid.fetch.retry_after import MAX_RETRY_AFTER_S, parse_retry_after
+from perseid.model.retry_after import MAX_RETRY_AFTER_S, parse_retry_after
 
 NOON_US = 1_796_040_000_000_000  # Mon, 30 Nov 2026 12:00:00 GMT
 
