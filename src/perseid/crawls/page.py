@@ -84,7 +84,7 @@ class PageJob:
     async def _build(self, lease: Lease, response: Response, context: CrawlContext) -> Built | NoDocument:
         page = Page(
             url=response.url,
-            source_url=lease.url,
+            source_url=lease.payload or lease.url,
             status=response.status,
             headers=response.headers,
             body=response.body,
