@@ -8,12 +8,15 @@ from perseid.dom import tree as trees
 from perseid.dom import url as urls
 from perseid.errors import ConfigError
 from perseid.model.options import ScrapeOptions
+from perseid.model.terms import Webhook
 
 # RFC 9110, 5.1 and 5.6.2; RFC 6265, 4.1.1 for cookie values, read as leniently as browsers send them.
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNSENDABLE = re.compile(r"[\0\r\n]")
 _UNSENDABLE_COOKIE = re.compile(r"[\x00-\x1f\x7f;]")
 _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+SIGNATURE = "X-Firecrawl-Signature"
+"""Header that proves where a delivery comes from."""
 
 
 def check_request(options: ScrapeOptions) -> None:
@@ -30,6 +33,19 @@ def check_request(options: ScrapeOptions) -> None:
             raise ConfigError("the proxy must be written like http://host:port or socks5://user:password@host:port")
     for selector in (*options.include_tags, *options.exclude_tags):
         _check_selector(selector)
+
+
+def check_webhook(webhook: Webhook) -> None:
+    """Who is to be told, and with which headers. Raises `ConfigError`; a wrong URL is not shown, it may hold a key."""
+    receiver = urls.parse(webhook.url)
+    if receiver is None or not receiver.is_web or not receiver.host:
+        raise ConfigError("the webhook's URL must be a whole http:// or https:// URL")
+    for name, value in webhook.headers.items():
+        _check_header(name, value)
+        if name.lower() == SIGNATURE.lower():
+            raise ConfigError(f"the header {SIGNATURE} is ours to send; call yours something else")
+    if webhook.events <= 0:
+        raise ConfigError("the webhook names no event that it is to be told of")
 
 
 def _check_header(name: str, value: str) -> None:

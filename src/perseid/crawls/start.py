@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from perseid.crawls.check import check_request
+from perseid.crawls.check import check_request, check_webhook
 from perseid.dom import url as urls
 from perseid.errors import ConfigError, InvalidURL
 from perseid.links.host import politeness_host
@@ -20,9 +20,11 @@ from perseid.links.scope import Scope
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
+from perseid.model.terms import Terms, Webhook
 from perseid.ports.store import NewCrawl, NewUrl
 
 _LONGEST_S = 365 * 86_400
+_NO_TERMS = Terms()
 _BARE_HOST = re.compile(
     r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.IGNORECASE
 )
@@ -95,51 +97,125 @@ def check_crawl(options: CrawlOptions) -> None:
             raise ConfigError(f"{name} must be above 0 and at most {_LONGEST_S} (a year), not {seconds}")
 
 
+def check_terms(terms: Terms) -> None:
+    """Raises `ConfigError` for terms that can't be kept."""
+    if terms.ttl_s is not None and not 0 < terms.ttl_s <= _LONGEST_S:
+        raise ConfigError(f"ttl_s must be above 0 and at most {_LONGEST_S} (a year), not {terms.ttl_s}")
+    if terms.webhook is not None:
+        check_webhook(terms.webhook)
+
+
 def new_crawl(
-    url: str, options: CrawlOptions, *, uid: str, key_seed: int, blocked_hosts: Sequence[str] = ()
+    url: str,
+    options: CrawlOptions,
+    *,
+    uid: str,
+    key_seed: int,
+    kind: CrawlKind = CrawlKind.CRAWL,
+    blocked_hosts: Sequence[str] = (),
+    terms: Terms = _NO_TERMS,
 ) -> NewCrawl:
     """A crawl with its one kickoff job, which fetches the start page. Raises `InvalidURL`, `ConfigError`."""
     check_crawl(options)
-    start, scrape = part_credentials(web_url(url), options.scrape)
+    named = web_url(url)
+    start, scrape = part_credentials(named, options.scrape)
     options = msgspec.structs.replace(options, scrape=scrape)
     scope = Scope(options.scope, start, key_seed=key_seed, blocked_hosts=blocked_hosts)
-    return NewCrawl(
-        uid=uid,
-        url=start,
-        options=msgspec.json.encode(options),
-        key_seed=key_seed,
-        limit=options.limit,
-        max_discovery_depth=options.scope.max_discovery_depth,
-        keep_variants=options.scope.deduplicate_similar,
-        max_concurrency=options.max_concurrency,
-        delay_us=_us(options.delay_s) or 0,
-        deadline_us=_us(options.deadline_s),
-        max_denied=options.max_denied_rows,
-        max_sitemap_files=options.max_sitemap_files,
-        first=(NewUrl(start, scope.key(start), politeness_host(start), JobKind.KICKOFF),),
+    kickoff = NewUrl(
+        start, scope.key(start), politeness_host(start), JobKind.KICKOFF, payload=_as_sent(url, named, start)
+    )
+    return _under(
+        terms,
+        NewCrawl(
+            uid=uid,
+            url=start,
+            options=msgspec.json.encode(options),
+            key_seed=key_seed,
+            kind=kind,
+            limit=options.limit,
+            max_discovery_depth=options.scope.max_discovery_depth,
+            keep_variants=options.scope.deduplicate_similar,
+            max_concurrency=options.max_concurrency,
+            delay_us=_us(options.delay_s) or 0,
+            deadline_us=_us(options.deadline_s),
+            max_denied=options.max_denied_rows,
+            max_sitemap_files=options.max_sitemap_files,
+            first=(kickoff,),
+        ),
     )
 
 
-def new_batch(urls_: Sequence[str], options: ScrapeOptions, *, uid: str, key_seed: int) -> NewCrawl:
+def new_batch(
+    urls_: Sequence[str],
+    options: ScrapeOptions,
+    *,
+    uid: str,
+    key_seed: int,
+    kind: CrawlKind = CrawlKind.BATCH,
+    max_concurrency: int | None = None,
+    terms: Terms = _NO_TERMS,
+) -> NewCrawl:
     """Pages named one by one; the same URL may be asked for twice. Raises `InvalidURL`, `ConfigError`."""
-    check_scrape(options)
+    asked = CrawlOptions(scrape=options, max_concurrency=max_concurrency)
+    check_crawl(asked)
     named = [web_url(text) for text in urls_]
-    if len({politeness_host(url) for url in named}) == 1:
-        parted = [part_credentials(url, options) for url in named]
-        if len({scrape.headers for _url, scrape in parted}) == 1:
-            named, options = [url for url, _scrape in parted], parted[0][1]
-    if any(part_credentials(url, options)[0] != url for url in named):
-        raise ConfigError("the list names a user and password in the URLs of several hosts; fetch each host by itself")
-    first = [NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), JobKind.PAGE) for url in named]
-    if not first:
+    if not named:
         raise InvalidURL("there is no URL to fetch: the list is empty")
-    return NewCrawl(
-        uid=uid,
-        url=first[0].url,
-        options=msgspec.json.encode(CrawlOptions(scrape=options)),
-        key_seed=key_seed,
-        kind=CrawlKind.BATCH,
-        first=tuple(first),
+    bare, asked = _part_all(named, asked)
+    first = [
+        NewUrl(url, url_key(normalize(url), key_seed), politeness_host(url), payload=_as_sent(text, whole, url))
+        for text, whole, url in zip(urls_, named, bare, strict=True)
+    ]
+    return _under(
+        terms,
+        NewCrawl(
+            uid=uid,
+            url=first[0].url,
+            options=msgspec.json.encode(asked),
+            key_seed=key_seed,
+            kind=kind,
+            max_concurrency=max_concurrency,
+            first=tuple(first),
+        ),
+    )
+
+
+def tell_operator(new: NewCrawl) -> NewCrawl:
+    """Events go to the operator's own receiver where the caller named none; of single scrapes nobody is told."""
+    if new.events or new.kind not in (CrawlKind.CRAWL, CrawlKind.BATCH):
+        return new
+    return msgspec.structs.replace(new, events=Webhook(url="").events)
+
+
+def _part_all(named: list[str], options: CrawlOptions) -> tuple[list[str], CrawlOptions]:
+    """Credentials of the URLs as a header, where they all are for one host."""
+    if len({politeness_host(url) for url in named}) == 1:
+        parted = [part_credentials(url, options.scrape) for url in named]
+        if len({scrape.headers for _url, scrape in parted}) == 1:
+            return [url for url, _scrape in parted], msgspec.structs.replace(options, scrape=parted[0][1])
+    if any(part_credentials(url, options.scrape)[0] != url for url in named):
+        raise ConfigError("the list names a user and password in the URLs of several hosts; fetch each host by itself")
+    return named, options
+
+
+def _as_sent(text: str, whole: str, url: str) -> str:
+    """What documents give as their source where it is not the URL that is fetched; never one with credentials."""
+    if text == url or whole != url:
+        return ""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def _under(terms: Terms, new: NewCrawl) -> NewCrawl:
+    """The crawl as the store has to keep it by these terms."""
+    check_terms(terms)
+    return msgspec.structs.replace(
+        new,
+        team=terms.team,
+        ttl_us=_us(terms.ttl_s),
+        terms=b"" if terms == _NO_TERMS else msgspec.json.encode(terms),
+        events=terms.webhook.events if terms.webhook is not None and new.kind is not CrawlKind.MAP else 0,
+        idempotency_key=terms.idempotency_key,
+        zero_retention=terms.zero_retention,
     )
 
 

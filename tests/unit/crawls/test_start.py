@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perseid.crawls.start import check_crawl, new_batch, new_crawl, part_credentials, web_url
+from perseid.crawls.start import check_crawl, new_batch, new_crawl, part_credentials, tell_operator, web_url
 from perseid.errors import ConfigError, InvalidURL
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
+from perseid.model.terms import EventKind, Terms, Webhook
 
 
 @pytest.mark.parametrize(
@@ -139,3 +141,74 @@ def test_credentials_in_a_list_of_several_hosts_are_refused() -> None:
     with pytest.raises(ConfigError, match="fetch each host by itself") as told:
         new_batch(["https://u:hidden@a.test/", "https://b.test/"], ScrapeOptions(), uid="u", key_seed=1)
     assert "hidden" not in str(told.value)
+
+
+def test_terms_go_with_the_crawl() -> None:
+    hook = Webhook(url="https://receiver.example/", events=int(EventKind.PAGE))
+    terms = Terms(team=3, ttl_s=60.0, webhook=hook, zero_retention=True, idempotency_key="k", request={"limit": 1})
+    for new in (
+        new_crawl("https://example.org/", CrawlOptions(), uid="u", key_seed=1, terms=terms),
+        new_batch(["https://example.org/"], ScrapeOptions(), uid="u", key_seed=1, terms=terms),
+    ):
+        assert (new.team, new.ttl_us, new.events, new.idempotency_key) == (3, 60_000_000, int(EventKind.PAGE), "k")
+        assert new.zero_retention
+        assert msgspec.json.decode(new.terms, type=Terms) == terms
+
+
+def test_default_terms_are_not_written() -> None:
+    new = new_crawl("https://example.org/", CrawlOptions(), uid="u", key_seed=1)
+    assert (new.terms, new.team, new.events, new.ttl_us) == (b"", 1, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("terms", "word"),
+    [
+        (Terms(ttl_s=0), "ttl_s"),
+        (Terms(ttl_s=float("nan")), "ttl_s"),
+        (Terms(webhook=Webhook(url="receiver")), "webhook"),
+        (Terms(webhook=Webhook(url="ftp://receiver.example/")), "webhook"),
+        (Terms(webhook=Webhook(url="https://r.example/", headers={"x-firecrawl-signature": "a"})), "Signature"),
+        (Terms(webhook=Webhook(url="https://r.example/", headers={"X": "a\nb"})), "line break"),
+        (Terms(webhook=Webhook(url="https://r.example/", events=0)), "no event"),
+    ],
+)
+def test_terms_that_cannot_be_kept_are_refused(terms: Terms, word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        new_crawl("https://example.org/", CrawlOptions(), uid="u", key_seed=1, terms=terms)
+
+
+def test_the_operator_is_told_where_nobody_else_is() -> None:
+    crawl = new_crawl("https://example.org/", CrawlOptions(), uid="u", key_seed=1)
+    assert tell_operator(crawl).events == Webhook(url="").events
+    scrape = new_batch(["https://example.org/"], ScrapeOptions(), uid="u", key_seed=1, kind=CrawlKind.SCRAPE)
+    assert tell_operator(scrape).events == 0
+    hook = Webhook(url="https://r.example/", events=int(EventKind.PAGE))
+    own = new_crawl("https://example.org/", CrawlOptions(), uid="u", key_seed=1, terms=Terms(webhook=hook))
+    assert tell_operator(own) == own
+
+
+@pytest.mark.parametrize("sent", ["HTTPS://Example.org", "example.org/a b", " https://example.org/ä"])
+def test_urls_are_kept_as_they_were_sent(sent: str) -> None:
+    (job,) = new_batch([sent], ScrapeOptions(), uid="u", key_seed=1).first
+    assert job.payload == sent
+    (kickoff,) = new_crawl(sent, CrawlOptions(), uid="u", key_seed=1).first
+    assert kickoff.payload == sent
+
+
+def test_a_url_that_is_fetched_as_it_was_sent_is_kept_once() -> None:
+    (job,) = new_batch(["https://example.org/a"], ScrapeOptions(), uid="u", key_seed=1).first
+    assert job.payload == ""
+
+
+def test_credentials_are_not_kept_as_they_were_sent() -> None:
+    (job,) = new_batch(["https:\\\\u:hunter2@example.org/a"], ScrapeOptions(), uid="u", key_seed=1).first
+    assert "hunter2" not in repr(job)
+
+
+def test_a_scrape_and_a_batch_differ_in_kind_and_width() -> None:
+    new = new_batch(
+        ["https://example.org/"], ScrapeOptions(), uid="u", key_seed=1, kind=CrawlKind.SCRAPE, max_concurrency=2
+    )
+    assert (new.kind, new.max_concurrency) == (CrawlKind.SCRAPE, 2)
+    with pytest.raises(ConfigError, match="max_concurrency"):
+        new_batch(["https://example.org/"], ScrapeOptions(), uid="u", key_seed=1, max_concurrency=0)
