@@ -114,7 +114,8 @@ class Chain:
             answer = await self._request()
             if isinstance(answer, FetchFailure):
                 return self._failed(answer)
-            self._learn(answer)
+            if answer.cached_at is None:
+                self._learn(answer)
             reached = await self._read(answer)
             if reached is not None:
                 return reached
@@ -141,7 +142,7 @@ class Chain:
         """Sitemaps are exempt; a site that asks for a pause between requests gets it before the next one."""
         url = self.hops.url
         rules = None
-        if self.context.obey_robots and self.lease.kind is not JobKind.SITEMAP:
+        if self.context.obey_robots and self.lease.kind is not JobKind.SITEMAP and not self.context.cache.offline:
             origin = urls.origin(url) or ""
             rules = await self._robots.cached(origin)
             if rules is None:
@@ -196,7 +197,9 @@ class Chain:
             ),
             max_document_bytes=self.policy.max_document_bytes,
             chain=self.hops.chain,
-            revalidate=options.revalidate,
+            revalidate=self.context.revalidate,
+            cache=self.context.cache,
+            realm=self.context.realm,
             verify_tls=options.verify_tls,
             named_host=self._named_host(),
         )
@@ -211,10 +214,13 @@ class Chain:
         return named.host if named else None
 
     async def _request(self) -> Response | FetchFailure:
-        self._requested_at = self._clock.monotonic_s()
+        before, self._requested_at = self._requested_at, self._clock.monotonic_s()
         answer = await self._fetcher.fetch(self._fetch_request(self.hops.url))
-        # The pause counts from the answer: when the site got the request, only the site knows.
-        self._requested_at = self._clock.monotonic_s()
+        if self.context.cache.offline or (isinstance(answer, Response) and answer.cached_at is not None):
+            self._requested_at = before  # the site was not asked
+        else:
+            # The pause counts from the answer: when the site got the request, only the site knows.
+            self._requested_at = self._clock.monotonic_s()
         return answer
 
     def _learn(self, answer: Response) -> None:
@@ -264,7 +270,7 @@ class Chain:
         host = politeness_host(bare)
         if host != self.lease.host:
             return Again(host=host, hops=self._state())
-        return self._wait() if self._gap_us > 0 else None
+        return self._wait() if self._gap_us > 0 and answer.cached_at is None else None
 
     def _too_many(self, target: str, *, circle: bool, status: int) -> Failed:
         if circle:

@@ -14,12 +14,14 @@ from perseid.links.robots import Robots
 from perseid.links.scope import Scope
 from perseid.model.crawl import Crawl
 from perseid.model.ids import CrawlId
-from perseid.model.options import CrawlOptions, ScopeRules
+from perseid.model.options import CachePolicy, CrawlOptions, ScopeRules
+from perseid.model.terms import Terms
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.fetch import RobotsSource
 from perseid.ports.inspect import Inspect
 
 _KEPT = 256
+_NO_CACHE = CachePolicy()
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,6 +49,13 @@ class CrawlContext:
     start_host: str
     obey_robots: bool
     blocked_hosts: tuple[str, ...] = ()
+    cache: CachePolicy = _NO_CACHE
+    """As asked for, as far as the crawl's terms let us keep anything."""
+    revalidate: bool = False
+    realm: bytes = b""
+    """Whose cache: that of the crawl's team."""
+    keeps: bool = True
+    """False with zero retention: nothing of a page outlives its delivery."""
     private_hosts: dict[str, bool] = field(default_factory=dict)
     _gate: Scope | None = None
 
@@ -90,7 +99,26 @@ def compile_context(
             year=1970 + crawl.created_at // 31_556_952_000_000,
         )
     start_host = parsed.host if parsed else ""
-    return CrawlContext(crawl, options, note, scope, start_url, start_host, obey, tuple(blocked_hosts))
+    keeps = not (crawl.terms and msgspec.json.decode(crawl.terms, type=Terms).zero_retention)
+    return CrawlContext(
+        crawl,
+        options,
+        note,
+        scope,
+        start_url,
+        start_host,
+        obey,
+        tuple(blocked_hosts),
+        cache=options.scrape.cache if keeps else _without_traces(options.scrape.cache),
+        revalidate=options.scrape.revalidate and keeps,
+        realm=b"%d" % crawl.team,
+        keeps=keeps,
+    )
+
+
+def _without_traces(policy: CachePolicy) -> CachePolicy:
+    """Nothing is kept, and nothing kept is used unless nothing else may be: to fetch would leave more traces."""
+    return msgspec.structs.replace(policy, store=False) if policy.offline else _NO_CACHE
 
 
 class Contexts:

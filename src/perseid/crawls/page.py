@@ -88,9 +88,13 @@ class PageJob:
             status=response.status,
             headers=response.headers,
             body=response.body,
-            fetched_at=self._clock.now_us(),
+            fetched_at=response.cached_at or self._clock.now_us(),
         )
-        return await self._converter.document_of(page, context.options.scrape)
+        built = await self._converter.document_of(page, context.options.scrape)
+        if isinstance(built, Built) and (context.cache.reads or context.cache.store):
+            cached = response.cached_at is not None
+            built = built._replace(document=msgspec.structs.replace(built.document, cached=cached))
+        return built
 
     def _judge(self, built: Built, lease: Lease, response: Response, context: CrawlContext) -> Judged:
         if context.scope is None or context.options.sitemap == "only":

@@ -63,7 +63,7 @@ class RevalidatingFetcher:
 
     async def _remember(self, key: bytes, answer: Response) -> None:
         etag, last_modified = answer.header("etag"), answer.header("last-modified")
-        if (etag is None and last_modified is None) or not _storable(answer):
+        if (etag is None and last_modified is None) or not storable(answer):
             await self._cache.drop(key)
             return
         body = squeeze(answer.body)
@@ -77,10 +77,11 @@ class RevalidatingFetcher:
 def _key(request: FetchRequest) -> bytes:
     """Whatever may change the answer: another user agent, header or cookie is another page."""
     asked = msgspec.json.encode((request.url, request.user_agent, request.headers))
-    return hashlib.blake2b(asked + b"\0" + request.chain, digest_size=16).digest()
+    return hashlib.blake2b(asked + b"\0" + request.realm + b"\0" + request.chain, digest_size=16).digest()
 
 
-def _storable(answer: Response) -> bool:
+def storable(answer: Response) -> bool:
+    """Whether the site lets it be kept for the one who asked (RFC 9111, 3)."""
     control = ",".join(value for name, value in answer.headers if name == "cache-control").lower()
     return "no-store" not in control and (answer.header("vary") or "").strip() != "*"
 

@@ -51,6 +51,15 @@ class CachePolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Nothing is fetched, whatever the age (up to `max_age_s`)."""
     store: bool = False
 
+    @property
+    def reads(self) -> bool:
+        return bool(self.max_age_s) or self.offline
+
+    @property
+    def offline(self) -> bool:
+        """Nothing may be fetched: what is not kept is not to be had."""
+        return self.only or self.min_age_s is not None
+
 
 class ScopeRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which links belong to a crawl. Patterns are unanchored JavaScript-syntax regexes on the path."""

@@ -8,7 +8,7 @@ import msgspec
 
 
 class KnownPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A body with the validators it was sent under (RFC 9110, 8.8); at least one of them is given."""
+    """An answer, with the validators it was sent under (RFC 9110, 8.8) where it is kept to be revalidated."""
 
     url: str
     etag: str | None
@@ -17,6 +17,11 @@ class KnownPage(msgspec.Struct, frozen=True, kw_only=True):
     """Names in lower case."""
     body: bytes
     """Compressed."""
+    status: int = 200
+    fetched_at: int = 0
+    """When the site gave this answer (µs), where it is kept to be given again."""
+    chain: bytes = b""
+    """`Response.chain` of a redirect."""
 
 
 class PageCache(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 
 from perseid.config.settings import Settings
+from perseid.crawls.cache import CachingFetcher
 from perseid.crawls.chain import FetchPolicy
 from perseid.crawls.context import Contexts
 from perseid.crawls.convert import Converter
@@ -116,7 +117,7 @@ class Engine:
             blob_bytes=self.settings.store.blob_bytes,
         )
         return Executor(
-            fetcher=RevalidatingFetcher(self.fetcher, self.store.pages),
+            fetcher=CachingFetcher(RevalidatingFetcher(self.fetcher, self.store.pages), self.store.pages, self.clock),
             robots=self.robots,
             contexts=contexts,
             policy=policy,

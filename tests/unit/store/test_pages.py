@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 from perseid.ports.pages import KnownPage
@@ -28,6 +29,12 @@ async def test_a_page_comes_back_as_it_was_put(store: SqliteStore) -> None:
     await store.pages.put(b"k", PAGE)
     assert await store.pages.get(b"k") == PAGE
     assert await store.pages.get(b"other") is None
+
+
+async def test_a_redirect_comes_back_with_its_age_and_its_cookies(store: SqliteStore) -> None:
+    redirect = msgspec.structs.replace(PAGE, etag=None, status=302, fetched_at=77, chain=b"\0c")
+    await store.pages.put(b"k", redirect)
+    assert await store.pages.get(b"k") == redirect
 
 
 async def test_the_last_put_counts(store: SqliteStore) -> None:

@@ -23,26 +23,34 @@ class SqlitePageCache:
         self._read = read
 
     async def get(self, key: bytes) -> KnownPage | None:
-        rows = await self._read("SELECT url, etag, last_modified, headers, body FROM page_cache WHERE key = ?", (key,))
+        rows = await self._read(
+            "SELECT url, etag, last_modified, headers, body, status, fetched_at, chain FROM page_cache WHERE key = ?",
+            (key,),
+        )
         if not rows:
             return None
-        url, etag, last_modified, headers, body = rows[0]
+        url, etag, last_modified, headers, body, status, fetched_at, chain = rows[0]
         return KnownPage(
             url=url,
             etag=etag,
             last_modified=last_modified,
             headers=msgspec.json.decode(headers, type=tuple[tuple[str, str], ...]),
             body=body,
+            status=status,
+            fetched_at=fetched_at,
+            chain=chain,
         )
 
     async def put(self, key: bytes, page: KnownPage) -> None:
-        row = (key, page.url, page.etag, page.last_modified, msgspec.json.encode(page.headers), page.body)
+        headers = msgspec.json.encode(page.headers)
+        sent = (page.url, page.etag, page.last_modified, headers, page.body, page.status, page.fetched_at, page.chain)
 
         def work(tx: Tx) -> int:
             tx.execute(
-                "INSERT OR REPLACE INTO page_cache (key, url, etag, last_modified, headers, body, put_at)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*row, tx.now),
+                "INSERT OR REPLACE INTO page_cache"
+                " (key, url, etag, last_modified, headers, body, status, fetched_at, chain, put_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (key, *sent, tx.now),
             )
             return 1
 
