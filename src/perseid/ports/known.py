@@ -37,3 +37,7 @@ class Snapshots(Protocol):
     async def put_snapshot(self, team: int, url: str, tag: str, snapshot: Snapshot) -> None:
         """Replaces the one before, unless that is newer."""
         ...
+
+    async def forget_snapshots(self, before_us: int) -> int:
+        """Drop those that were taken before."""
+        ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from perseid.model.ids import CrawlId, JobId
@@ -21,6 +22,19 @@ class Event(NamedTuple):
     created_at: int
     uid: str
     """Stable over retries: receivers drop what they have seen."""
+    lock: int
+    """Proof that it is still ours to settle."""
+
+
+class EventPage(NamedTuple):
+    """How the page of a `PAGE` event ended; without a document `message` says why."""
+
+    url: str
+    """As it was sent or found."""
+    code: str
+    message: str
+    body: bytes | None
+    blob: str | None
 
 
 class Attempt(NamedTuple):
@@ -39,7 +53,11 @@ class Attempt(NamedTuple):
 
 
 class Outbox(Protocol):
-    """Rows are claimed and deleted, never read by a cursor. Raises `StoreUnavailable` where a retry helps."""
+    """Rows are claimed and deleted, never read by a cursor. Raises `StoreUnavailable` where a retry helps.
+
+    The events of a crawl go to one receiver. A claim takes several at once, and nobody else is given more of
+    that crawl until they are all settled or put back: what a receiver gets at once is bounded over all processes.
+    """
 
     async def take_events(self, limit: int, *, lease_us: int) -> list[Event]:
         """Claim due events for `lease_us`; unless settled by then they are due again.
@@ -48,12 +66,20 @@ class Outbox(Protocol):
         """
         ...
 
-    async def settle(self, event: Event, attempt: Attempt, *, again_in_us: int | None) -> None:
-        """Log the attempt; drop the event, or make it due again."""
+    async def settle(self, event: Event, attempt: Attempt, *, again_in_us: int | None) -> bool:
+        """Log the attempt; drop the event, or make it due again. False if it was no longer ours."""
+        ...
+
+    async def put_back(self, events: Sequence[Event], *, in_us: int) -> None:
+        """They were not tried, since their receiver is away: nothing of their crawls is due before `in_us`."""
         ...
 
     async def next_event_us(self) -> int | None:
         """Until the next event is due; None when there is none."""
+        ...
+
+    async def event_page(self, job: JobId) -> EventPage | None:
+        """What a `PAGE` event tells; None once its crawl is gone."""
         ...
 
     async def attempts(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[tuple[int, Attempt]]:

@@ -1,0 +1,91 @@
+"""What teams have seen before: the index of known URLs, and snapshots of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from perseid.ports.known import KnownUrl, Snapshot
+from perseid.ports.store import StoredDocument
+from perseid.store.sqlite.connection import Row
+from perseid.store.sqlite.tx import Tx, clean
+
+Write = Callable[[Callable[[Tx], Any]], Awaitable[Any]]
+Read = Callable[[str, tuple[Any, ...]], Awaitable[list[Row]]]
+
+_CHUNK = 5_000
+
+
+def remember(tx: Tx, team: int, document: StoredDocument) -> None:
+    """The page enters the team's index, where it carries a site."""
+    if document.site is None:
+        return
+    tx.execute(
+        "INSERT INTO known_url (team, site, url, title, description, seen_at) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (team, site, url) DO UPDATE SET title = excluded.title, description = excluded.description,"
+        " seen_at = excluded.seen_at",
+        (
+            team, clean(document.site), clean(document.url), _cleaned(document.title), _cleaned(document.description),
+            tx.now,
+        ),
+    )  # fmt: skip
+
+
+def _cleaned(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+class SqliteKnown:
+    """`KnownUrls` and `Snapshots` through the two connections of a store."""
+
+    def __init__(self, write: Write, read: Read) -> None:
+        self._write = write
+        self._read = read
+
+    async def known_urls(self, team: int, site: str, *, limit: int = 100_000) -> list[KnownUrl]:
+        rows = await self._read(
+            "SELECT url, title, description, seen_at FROM known_url WHERE team = ? AND site = ?"
+            " ORDER BY seen_at DESC, url LIMIT ?",
+            (team, clean(site), limit),
+        )
+        return [KnownUrl(*row) for row in rows]
+
+    async def forget_urls(self, before_us: int) -> int:
+        return await self._expire(
+            "DELETE FROM known_url WHERE (team, site, url) IN"
+            " (SELECT team, site, url FROM known_url WHERE seen_at < ? LIMIT ?)",
+            before_us,
+        )
+
+    async def snapshot(self, team: int, url: str, tag: str) -> Snapshot | None:
+        rows = await self._read(
+            "SELECT taken_at, body FROM snapshot WHERE team = ? AND url = ? AND tag = ?", (team, clean(url), clean(tag))
+        )
+        return Snapshot(*rows[0]) if rows else None
+
+    async def put_snapshot(self, team: int, url: str, tag: str, snapshot: Snapshot) -> None:
+        await self._write(
+            lambda tx: tx.execute(
+                "INSERT INTO snapshot (team, url, tag, taken_at, body) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (team, url, tag) DO UPDATE SET taken_at = excluded.taken_at, body = excluded.body"
+                " WHERE excluded.taken_at >= taken_at",
+                (team, clean(url), clean(tag), *snapshot),
+            )
+        )
+
+    async def forget_snapshots(self, before_us: int) -> int:
+        return await self._expire(
+            "DELETE FROM snapshot WHERE (team, url, tag) IN"
+            " (SELECT team, url, tag FROM snapshot WHERE taken_at < ? LIMIT ?)",
+            before_us,
+        )
+
+    async def _expire(self, statement: str, before_us: int) -> int:
+        def work(tx: Tx) -> int:
+            tx.execute(statement, (before_us, _CHUNK))
+            return tx.connection.changes()
+
+        gone = 0
+        while found := await self._write(work):
+            gone += found
+        return gone
