@@ -34,7 +34,7 @@ class CrawlStatus(IntEnum):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters of one crawl. Always: discovered = done + failed + duplicate + denied + open pages."""
+    """Counters of one crawl. Always: discovered = done + failed + duplicate + denied + cancelled + open pages."""
 
     open: int = 0
     """Jobs of every kind that have not ended."""
@@ -46,8 +46,12 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Pages whose redirect ended on a page that the crawl has anyway."""
     denied: int = 0
     """Admitted pages that were refused later (a redirect out of scope, robots.txt of another host)."""
+    cancelled: int = 0
+    """Pages that somebody cancelled one by one; those of a crawl cancelled as a whole count as open."""
     documents: int = 0
     """Stored documents: the pages done, and failed ones whose body was kept."""
+    superseded: int = 0
+    """Documents of attempts that were retried since: listed no more, though their numbers stay taken."""
     refused: int = 0
     """Rows of the ledger of refused links; `refused_beyond` more were only counted."""
     refused_beyond: int = 0
@@ -57,7 +61,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def open_pages(self) -> int:
-        return self.discovered - self.done - self.failed - self.duplicate - self.denied
+        """Pages that have not ended; of a map all but its start page, since it fetches none."""
+        return self.discovered - self.done - self.failed - self.duplicate - self.denied - self.cancelled
 
 
 class Crawl(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,13 +50,11 @@ TRANSITIONS: dict[JobState, frozenset[JobState]] = {
     ),
     JobState.RETRYING: frozenset({JobState.QUEUED, JobState.CANCELLED, JobState.FAILED}),
     JobState.COMPLETED: frozenset(),
-    JobState.FAILED: frozenset(),
+    JobState.FAILED: frozenset({JobState.QUEUED}),  # retried by hand
     JobState.DUPLICATE: frozenset(),
     JobState.DENIED: frozenset(),
-    JobState.CANCELLED: frozenset(),
+    JobState.CANCELLED: frozenset({JobState.QUEUED}),  # retried by hand, where it alone was cancelled
 }
-
-TERMINAL = frozenset(state for state, following in TRANSITIONS.items() if not following)
 
 
 class EndState(IntEnum):
@@ -66,6 +64,8 @@ class EndState(IntEnum):
     FAILED = 1
     DUPLICATE = 2
     DENIED = 3
+    CANCELLED = 4
+    """By itself; jobs of a crawl that was cancelled as a whole have no end of their own."""
 
 
 END_STATES: dict[EndState, JobState] = {
@@ -73,4 +73,11 @@ END_STATES: dict[EndState, JobState] = {
     EndState.FAILED: JobState.FAILED,
     EndState.DUPLICATE: JobState.DUPLICATE,
     EndState.DENIED: JobState.DENIED,
+    EndState.CANCELLED: JobState.CANCELLED,
 }
+
+TERMINAL = frozenset(END_STATES.values())
+"""Nothing leaves these by itself."""
+
+RETRIABLE = frozenset(end for end, state in END_STATES.items() if JobState.QUEUED in TRANSITIONS[state])
+"""Ends that somebody may take back."""

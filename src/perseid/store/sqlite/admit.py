@@ -127,16 +127,8 @@ def _insert(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> int:
     if not fresh:
         return 0
     first = tx.take_job_ids(len(fresh))
-    lanes: dict[tuple[JobKind, str], list[int]] = {}
-    for number, item in enumerate(fresh, start=first):
-        lanes.setdefault((item.url.kind, item.url.host), []).append(number)
-    hosts = gates.host_ids(tx, (host for _kind, host in lanes))
-    queues = {kind: gates.queue_id(tx, crawl, kind) for kind in {kind for kind, _host in lanes}}
-    position: dict[int, tuple[int, int]] = {}
-    for (kind, host), jobs in lanes.items():
-        lane, seq = gates.append(tx, queues[kind], hosts[host], jobs)
-        for offset, job in enumerate(jobs):
-            position[job] = (lane, seq + offset)
+    position = _line_up(tx, crawl, fresh, first)
+    nowhere = (None, None, None)
     rows = []
     for number, item in enumerate(fresh, start=first):
         url = item.url
@@ -146,20 +138,37 @@ def _insert(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> int:
         crawl.sitemap_urls += url.sitemap
         rows.append(
             (
-                number, crawl.id, number if crawl.is_batch else url.key, *position[number], int(url.kind), item.depth,
-                COUNTED * counted | BY_SITEMAP * url.sitemap, item.parent, url.url, url.payload,
+                number, crawl.id, number if crawl.is_batch else url.key, *position.get(number, nowhere), int(url.kind),
+                item.depth, COUNTED * counted | BY_SITEMAP * url.sitemap, item.parent, url.url, url.payload,
             )
         )  # fmt: skip
     tx.executemany(
-        "INSERT INTO url (id, crawl, key, lane, seq, kind, depth, flags, parent, url, payload)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO url (id, crawl, key, host, lane, seq, kind, depth, flags, parent, url, payload)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
-    crawl.open += len(fresh)
+    crawl.open += len(position)
     crawl.dirty = True
     if crawl.refused:
         _accepted_beats_denied(tx, crawl, [item.url.key for item in fresh])
     return len(fresh)
+
+
+def _line_up(tx: Tx, crawl: CrawlRow, fresh: list[Found], first: int) -> dict[int, tuple[int, int, int]]:
+    """Put the jobs at the ends of their lanes: (host, lane, position) of each; pages of a map stay out."""
+    lanes: dict[tuple[JobKind, str], list[int]] = {}
+    for number, item in enumerate(fresh, start=first):
+        if not crawl.is_map or item.url.kind is not JobKind.PAGE:
+            lanes.setdefault((item.url.kind, item.url.host), []).append(number)
+    hosts = gates.host_ids(tx, (host for _kind, host in lanes))
+    queues = {kind: gates.queue_id(tx, crawl, kind) for kind in {kind for kind, _host in lanes}}
+    position: dict[int, tuple[int, int, int]] = {}
+    for (kind, name), jobs in lanes.items():
+        host = hosts[name]
+        lane, seq = gates.append(tx, queues[kind], host, jobs)
+        for offset, job in enumerate(jobs):
+            position[job] = (host, lane, seq + offset)
+    return position
 
 
 def _accepted_beats_denied(tx: Tx, crawl: CrawlRow, keys: list[int]) -> None:

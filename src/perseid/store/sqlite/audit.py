@@ -20,7 +20,7 @@ _CHECKS = (
     "SELECT 'parked queues of team ' || t.id, count(q.id), t.waiting FROM team t"
     " LEFT JOIN queue q ON q.team = t.id AND q.parked = 1 GROUP BY t.id HAVING count(q.id) <> t.waiting",
     "SELECT 'lane of leased job ' || l.job, 1, 0 FROM lease l WHERE NOT EXISTS (SELECT 1 FROM lane"
-    " WHERE lane.id = l.lane)",
+    " WHERE lane.id = l.lane) AND l.lane <> 0",
     "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"
     " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0",
 )
@@ -32,7 +32,7 @@ _PLACES = (
     " FROM crawl c WHERE c.status = 0 ORDER BY c.id DESC LIMIT 1000"
 )
 _CRAWL_CHECKS = (
-    "SELECT 'open jobs of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.alias_of IS NULL)"
+    "SELECT 'open jobs of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.lane IS NOT NULL)"
     " - (SELECT count(*) FROM ended e JOIN url u ON u.id = e.job WHERE u.crawl = c.id), c.open FROM"
     " crawl c WHERE c.id = ?1",
     "SELECT 'pages of crawl ' || c.uid, (SELECT count(*) FROM url u WHERE u.crawl = c.id AND u.flags & 1), c.discovered"
@@ -45,10 +45,12 @@ _CRAWL_CHECKS = (
     "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 2), c.duplicate FROM crawl c WHERE c.id = ?1",
     "SELECT 'denied pages of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
     "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 3), c.denied FROM crawl c WHERE c.id = ?1",
-    "SELECT 'documents of crawl ' || c.uid, (SELECT count(*) FROM document d WHERE d.crawl = c.id), c.documents"
-    " FROM crawl c WHERE c.id = ?1",
-    "SELECT 'newest document of crawl ' || c.uid, (SELECT coalesce(max(seq), 0) FROM document d WHERE d.crawl = c.id),"
+    "SELECT 'cancelled pages of crawl ' || c.uid, (SELECT count(*) FROM url u JOIN ended e ON e.job = u.id"
+    "  WHERE u.crawl = c.id AND u.flags & 1 AND e.state = 4), c.cancelled FROM crawl c WHERE c.id = ?1",
+    "SELECT 'documents of crawl ' || c.uid, (SELECT count(*) FROM document d WHERE d.crawl = c.id AND NOT superseded),"
     " c.documents FROM crawl c WHERE c.id = ?1",
+    "SELECT 'newest document of crawl ' || c.uid, (SELECT coalesce(max(seq), 0) FROM document d WHERE d.crawl = c.id),"
+    " c.documents + c.superseded FROM crawl c WHERE c.id = ?1",
     "SELECT 'refused links of crawl ' || c.uid, (SELECT count(*) FROM denied d WHERE d.crawl = c.id), c.refused"
     " FROM crawl c WHERE c.id = ?1",
     "SELECT 'completion of crawl ' || c.uid, CASE WHEN c.open = 0 THEN 1 ELSE 0 END, c.status FROM crawl c"

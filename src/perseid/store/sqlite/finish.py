@@ -230,19 +230,22 @@ def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
             crawl.duplicate += 1
         case EndState.DENIED:
             crawl.denied += 1
+        case EndState.CANCELLED:
+            crawl.cancelled += 1
 
 
 def _store(tx: Tx, crawl: CrawlRow, job: int, document: StoredDocument, state: EndState) -> int:
     crawl.documents += 1
+    seq = crawl.documents + crawl.superseded
     tx.execute(
         "INSERT INTO document (crawl, seq, job, state, status, url, title, blob, body) VALUES (?, ?,"
         " ?, ?, ?, ?, ?, ?, ?)",
         (
-            crawl.id, crawl.documents, job, int(state), document.status, document.url, document.title, document.blob,
+            crawl.id, seq, job, int(state), document.status, document.url, document.title, document.blob,
             document.body,
         ),
     )  # fmt: skip
-    return crawl.documents
+    return seq
 
 
 def fail_waiting(tx: Tx, crawl: CrawlRow, lane: int, *, code: FailureCode, message: str, bound: int) -> int:

@@ -44,13 +44,28 @@ def host_ids(tx: Tx, names: Iterable[str], *, shy: bool = False) -> dict[str, in
     return found
 
 
+def know_team(tx: Tx, team: int) -> int:
+    """Pages the team may have in flight beside those it has; a team nobody made has no limit."""
+    row = tx.one("SELECT max_active - active FROM team WHERE id = ?", (team,))
+    if row is None:
+        tx.execute("INSERT INTO team (id, max_active) VALUES (?, ?)", (team, UNLIMITED))
+        return UNLIMITED
+    return int(row[0])
+
+
 def queue_id(tx: Tx, crawl: CrawlRow, kind: JobKind) -> int:
     row = tx.one("SELECT id FROM queue WHERE crawl = ? AND class = ?", (crawl.id, int(kind)))
     if row is None:
+        own = kind is JobKind.PAGE
+        # One at a time with a pause, where the crawl has a delay (as Firecrawl does).
         row = tx.one(
-            "INSERT INTO queue (crawl, class, team, max_active, turn) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (crawl.id, int(kind), crawl.team, UNLIMITED, tx.turn),
+            "INSERT INTO queue (crawl, class, team, max_active, gap, turn)"
+            " SELECT id, ?1, team, CASE WHEN ?2 AND gap > 0 THEN 1 WHEN ?2 THEN coalesce(max_active, ?3) ELSE ?3 END,"
+            "  CASE WHEN ?2 THEN gap ELSE 0 END, ?4 FROM crawl WHERE id = ?5 RETURNING id",
+            (int(kind), own, UNLIMITED, tx.turn, crawl.id),
         )
+        crawl.swept = 0
+        crawl.dirty = True
     assert row is not None
     queue: int = row[0]
     return queue
@@ -82,26 +97,19 @@ def lane_ready(tx: Tx, queue: int) -> None:
 
 def requeue(tx: Tx, job: int, *, host: int | None = None) -> None:
     """Put a job that has not ended back to waiting, perhaps on another host's lane."""
-    row = tx.one("SELECT l.queue, l.host FROM url u JOIN lane l ON l.id = u.lane WHERE u.id = ?", (job,))
+    row = tx.one("SELECT crawl, kind, host FROM url WHERE id = ?", (job,))
     if row is None:
         return
-    queue, own_host = row
-    lane, seq = append(tx, queue, own_host if host is None else host, [job])
-    tx.execute("UPDATE url SET lane = ?, seq = ? WHERE id = ?", (lane, seq, job))
+    crawl = tx.crawl(row[0])
+    assert crawl is not None
+    host = row[2] if host is None else host
+    lane, seq = append(tx, queue_id(tx, crawl, JobKind(row[1])), host, [job])
+    tx.execute("UPDATE url SET host = ?, lane = ?, seq = ? WHERE id = ?", (host, lane, seq, job))
 
 
 def move(tx: Tx, job: int, host: int) -> None:
     """Let a job that waits for its time return to another host's lane."""
-    tx.execute(
-        "INSERT INTO lane (queue, host) SELECT l.queue, ?1 FROM url u JOIN lane l ON l.id = u.lane WHERE u.id = ?2"
-        " ON CONFLICT (queue, host) DO NOTHING",
-        (host, job),
-    )
-    tx.execute(
-        "UPDATE url SET seq = NULL, lane = (SELECT n.id FROM lane o JOIN lane n ON n.queue = o.queue AND n.host = ?1"
-        " WHERE o.id = url.lane) WHERE id = ?2",
-        (host, job),
-    )
+    tx.execute("UPDATE url SET seq = NULL, host = ? WHERE id = ?", (host, job))
 
 
 def park(tx: Tx, lane: int, queue: int, host: int) -> None:

@@ -15,7 +15,7 @@ JOB = (
     " EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id),"
     " ln.state = 2 OR q.active >= q.max_active OR q.parked = 1"
     " FROM url u JOIN crawl c ON c.id = u.crawl LEFT JOIN ended e ON e.job = u.id LEFT JOIN lease le ON le.job = u.id"
-    " LEFT JOIN lane ln ON ln.id = u.lane LEFT JOIN queue q ON q.id = ln.queue LEFT JOIN host h ON h.id = ln.host"
+    " LEFT JOIN lane ln ON ln.id = u.lane LEFT JOIN queue q ON q.id = ln.queue LEFT JOIN host h ON h.id = u.host"
 )
 STATE_CLAUSES = {
     JobState.COMPLETED: "e.state = 0",

@@ -1,57 +1,20 @@
-"""The life of crawls and workers: start, add, cancel, reap, sweep, prune."""
+"""The life of crawls and workers after their start: add, cancel, reap, sweep, prune."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perseid.errors import StoreError
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
-from perseid.model.job import JobKind
 from perseid.model.verdict import Denied, FailureCode
-from perseid.ports.store import Lease, NewCrawl, NewUrl
+from perseid.ports.store import Lease, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit, refuse
 from perseid.store.sqlite.finish import fail_jobs, fail_waiting
-from perseid.store.sqlite.tx import SCRAPING, UNLIMITED, Tx, clean
+from perseid.store.sqlite.start import cleaned
+from perseid.store.sqlite.tx import SCRAPING, Tx, clean
 
 MAX_STALLS = 9
-
-
-def start(tx: Tx, new: NewCrawl) -> CrawlId:
-    tx.execute("INSERT INTO team (id, max_active) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", (new.team, UNLIMITED))
-    if tx.one("SELECT 1 FROM crawl WHERE uid = ?", (new.uid,)) is not None:
-        raise StoreError(f"a crawl with the id {new.uid} exists already; ids are used once")
-    deadline = None if new.deadline_us is None else tx.now + new.deadline_us
-    row = tx.one(
-        "INSERT INTO crawl (uid, team, kind, url, key_seed, max_pages, max_depth, keep_variants, max_denied,"
-        " max_sitemaps, created_at, ttl, deadline_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-        " ?, ?, ?, ?) RETURNING id",
-        (
-            new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
-            int(new.keep_variants), new.max_denied, new.max_sitemap_files, tx.now, new.ttl_us, deadline, new.options,
-        ),
-    )  # fmt: skip
-    assert row is not None
-    crawl = tx.crawl(row[0])
-    assert crawl is not None
-    # One at a time with a pause, where the crawl has a delay (as Firecrawl does).
-    most = 1 if new.delay_us else UNLIMITED if new.max_concurrency is None else new.max_concurrency
-    tx.execute(
-        "INSERT INTO queue (crawl, class, team, max_active, gap, turn) VALUES (?, ?, ?, ?, ?, ?)",
-        (crawl.id, int(JobKind.PAGE), crawl.team, most, new.delay_us, tx.turn),
-    )
-    shy = any(url.kind is JobKind.KICKOFF for url in new.first)
-    gates.trust_again(tx, gates.host_ids(tx, (clean(url.host) for url in new.first), shy=shy).values())
-    admit(tx, crawl, [Found(_cleaned(url), None, url.depth) for url in new.first])
-    crawl.dirty = True
-    return CrawlId(crawl.id)
-
-
-def _cleaned(url: NewUrl) -> NewUrl:
-    if url.url.isascii() and url.host.isascii():
-        return url
-    return url._replace(url=clean(url.url), host=clean(url.host))
 
 
 def add(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl], parent: Lease | None, denied: Sequence[Denied]) -> int:
@@ -63,7 +26,7 @@ def add(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl], parent: Lease | None,
         job = parent.job
         if tx.one("SELECT 1 FROM lease WHERE job = ? AND lock = ?", (job, parent.lock)) is None:
             return 0
-    admitted = admit(tx, crawl, [Found(_cleaned(url), job, url.depth) for url in urls])
+    admitted = admit(tx, crawl, [Found(cleaned(url), job, url.depth) for url in urls])
     refuse(tx, crawl, [(refusal, job) for refusal in denied])
     return admitted
 
@@ -227,5 +190,6 @@ def prune_chunk(tx: Tx, crawl: int, chunk: int) -> bool:
     if left:
         return False
     tx.execute("DELETE FROM denied_count WHERE crawl = ?", (crawl,))
+    tx.execute("DELETE FROM idempotency WHERE crawl = ?", (crawl,))
     tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))
     return True

@@ -32,7 +32,8 @@ T = TypeVar("T")
 _COUNTS = tuple(Counts.__struct_fields__)
 _CRAWL = (
     "SELECT id, uid, team, kind, url, options, key_seed, status, created_at, ended_at,"  # noqa: S608 - constants
-    f" CASE WHEN ttl IS NULL THEN NULL ELSE ended_at + ttl END, error, note, {', '.join(_COUNTS)} FROM crawl"
+    f" CASE WHEN ttl IS NULL THEN NULL ELSE ended_at + ttl END, error, note, terms, erased_at IS NOT NULL,"
+    f" {', '.join(_COUNTS)} FROM crawl"
 )
 
 
@@ -51,7 +52,9 @@ def _crawl(row: Row) -> Crawl:
         expires_at=row[10],
         error=row[11],
         note=row[12],
-        counts=Counts(**dict(zip(_COUNTS, row[13:], strict=True))),
+        terms=row[13],
+        erased=bool(row[14]),
+        counts=Counts(**dict(zip(_COUNTS, row[15:], strict=True))),
     )
 
 
@@ -96,7 +99,7 @@ class SqliteReader:
     async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]:
         rows = await self._all(
             "SELECT seq, job, url, status, state, body, blob FROM document WHERE crawl = ? AND seq >"
-            " ? ORDER BY seq LIMIT ?",
+            " ? AND NOT superseded ORDER BY seq LIMIT ?",
             (crawl, after, limit),
         )
         return [

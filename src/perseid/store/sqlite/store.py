@@ -36,6 +36,7 @@ from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.gates import take_settings
 from perseid.store.sqlite.pages import SqlitePageCache
 from perseid.store.sqlite.reader import SqliteReader
+from perseid.store.sqlite.start import start
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
 T = TypeVar("T")
@@ -129,7 +130,7 @@ class SqliteStore(SqliteReader):
         return await self._run(run)
 
     async def start(self, crawl: NewCrawl) -> CrawlId:
-        return await self._write(lambda tx: lifecycle.start(tx, crawl), synced=True)
+        return await self._write(lambda tx: start(tx, crawl), synced=True)
 
     async def add(
         self,
@@ -278,12 +279,15 @@ class SqliteStore(SqliteReader):
 
     async def set_crawl_limits(self, crawl: CrawlId, *, max_concurrency: int | None) -> None:
         most = UNLIMITED if max_concurrency is None else max_concurrency
-        await self._write(
-            lambda tx: tx.execute(
+
+        def work(tx: Tx) -> None:
+            tx.execute("UPDATE crawl SET max_active = ? WHERE id = ?", (max_concurrency, crawl))
+            tx.execute(
                 "UPDATE queue SET max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE crawl = ? AND class = ?",
                 (most, crawl, int(JobKind.PAGE)),
             )
-        )
+
+        await self._write(work)
 
     async def set_team_limit(self, team: int, max_active: int | None) -> None:
         most = UNLIMITED if max_active is None else max_active

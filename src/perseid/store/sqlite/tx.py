@@ -39,12 +39,17 @@ class CrawlRow:
     failed: int
     duplicate: int
     denied: int
+    cancelled: int
     documents: int
+    superseded: int
     refused: int
     refused_beyond: int
     sitemap_files: int
     sitemap_urls: int
     ended_at: int | None
+    swept: int
+    events: int
+    erase: int
     note: bytes
     refusals: Counter[str] = field(default_factory=Counter)
     dirty: bool = False
@@ -57,11 +62,16 @@ class CrawlRow:
     def is_batch(self) -> bool:
         return not CrawlKind(self.kind).follows_links
 
+    @property
+    def is_map(self) -> bool:
+        """Its pages are listed, not fetched: they have a row each, and wait nowhere."""
+        return self.kind == CrawlKind.MAP
+
 
 _COLUMNS = tuple(f.name for f in fields(CrawlRow) if f.name not in {"refusals", "dirty"})
 _WRITTEN = (
-    "status", "open", "discovered", "done", "failed", "duplicate", "denied", "documents",
-    "refused", "refused_beyond", "sitemap_files", "sitemap_urls", "ended_at", "note",
+    "status", "open", "discovered", "done", "failed", "duplicate", "denied", "cancelled", "documents", "superseded",
+    "refused", "refused_beyond", "sitemap_files", "sitemap_urls", "ended_at", "swept", "note",
 )  # fmt: skip
 _LOAD_CRAWL = f"SELECT {', '.join(_COLUMNS)} FROM crawl WHERE id = ?"  # noqa: S608 - column names are constants
 _WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)} WHERE id = ?"  # noqa: S608 - constants
@@ -186,6 +196,8 @@ class Tx:
         crawl.status = int(status)
         crawl.ended_at = self.now
         crawl.dirty = True
+        if status is not CrawlStatus.COMPLETED:
+            crawl.swept = 0  # something of it may run yet
         self.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl.id,))
 
     def committed(self) -> None:

@@ -26,6 +26,7 @@ from perseid.testing.conformance.store import (
     redirect,
     retry,
     slots,
+    terms,
     twin,
     unruly,
     upkeep,
@@ -37,6 +38,7 @@ from perseid.testing.conformance.store.desk import Bench, Desk
 
 ROOMS: tuple[ModuleType, ...] = (
     lifecycle,
+    terms,
     limit,
     visited,
     order,
