@@ -17,7 +17,8 @@ from perseid.content.decode import decode
 from perseid.content.main import main_content
 from perseid.content.markdown import to_markdown
 from perseid.content.metadata import read_head
-from perseid.content.pipeline import Built, Page, Resolver, build, listed
+from perseid.content.pipeline import Built, Page, build
+from perseid.content.resolver import Resolver
 from perseid.content.selfcheck import check
 from perseid.content.sniff import sniff
 from perseid.dom.tree import parse
@@ -79,7 +80,7 @@ def measure(bodies: list[bytes]) -> list[tuple[str, float]]:
     return [
         ("sniff + decode", least(lambda body: (sniff(body), decode(body)), lambda: bodies)),  # type: ignore[arg-type]
         ("parse", least(parse, lambda: texts)),  # type: ignore[arg-type]
-        ("links", least(lambda tree: listed(Resolver(URL), discover(tree, URL).hrefs), trees)),  # type: ignore[arg-type]
+        ("links", least(lambda tree: Resolver(URL).listed(discover(tree, URL).hrefs), trees)),  # type: ignore[arg-type]
         ("metadata", least(lambda tree: read_head(tree, resolve), trees)),  # type: ignore[arg-type]
         ("main content", least(lambda tree: main_content(tree, url=URL), trees)),  # type: ignore[arg-type]
         ("markdown", least(markdown, mains)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perseid.content import clean, formula, selfcheck, textual
@@ -12,7 +11,8 @@ from perseid.content.images import images_of
 from perseid.content.main import main_content
 from perseid.content.markdown import to_markdown, to_text
 from perseid.content.metadata import TAGS as HEAD_TAGS
-from perseid.content.metadata import Head, read_head, robots_flags
+from perseid.content.metadata import read_head, robots_flags
+from perseid.content.resolver import Resolver
 from perseid.content.sniff import TEXTUAL, Kind, sniff
 from perseid.dom import tree as trees
 from perseid.dom import url as urls
@@ -23,7 +23,7 @@ from perseid.model.options import ScrapeOptions
 from perseid.model.verdict import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from perseid.dom.tree import Node, Tree
 
@@ -34,12 +34,6 @@ _HEAVY_CHARACTERS = 12_000_000
 _LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
 _READ = LINK_TAGS | HEAD_TAGS | {"script", "x-tex"}
 """What is read off the page as a whole, found by one walk."""
-_DEAD_SCHEMES = ("javascript:", "data:", "vbscript:", "blob:", "about:")
-_PLAIN = re.compile(
-    r"(?=.)(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*(?:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:#[A-Za-z0-9_.:()+,=*~-]*)?"
-)
-"""A relative address that is resolved by writing it after its base: nothing in it is encoded or means a folder."""
-_LISTED_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "tel:")
 
 
 class Page(NamedTuple):
@@ -94,16 +88,14 @@ def build(page: Page, options: ScrapeOptions, *, in_child: bool = False) -> Buil
     `Convert` asks for a process of its own, which calls this with `in_child` or reads the PDF.
     """
     content_type = page.header("content-type")
-    parts = urls.parse(page.url)
-    kind = sniff(page.body, content_type=content_type, path=parts.path if parts else "")
+    kind = sniff(page.body, content_type=content_type, path=page.url.partition("#")[0].partition("?")[0])
     if kind is Kind.EMPTY:
         return _assemble(page, options, _Content(warnings=["empty: the body holds nothing"]))
     if kind not in TEXTUAL:
         return _of_file(kind, content_type, options)
     if kind is Kind.HTML and len(page.body) > HEAVY_BYTES and not in_child:
         return Convert(kind)
-    host = parts.host if parts else ""
-    decoded = decode(page.body, content_type=content_type, tld=host.rpartition(".")[2])
+    decoded = decode(page.body, content_type=content_type, tld=urls.top_label(page.url))
     return _of_html(page, options, decoded) if kind is Kind.HTML else _of_text(page, options, decoded, kind)
 
 
@@ -134,7 +126,7 @@ def of_pdf(page: Page, options: ScrapeOptions, pdf: Pdf) -> Built | Failed:
     content = _Content(
         markdown=pdf.markdown,
         text=pdf.markdown,
-        links=listed(Resolver(page.url), hrefs) if "links" in options.formats else None,
+        links=Resolver(page.url).listed(hrefs),
         title=pdf.title,
         metadata=metadata,
         warnings=[*pdf.warnings, *selfcheck.check(pdf.markdown)],
@@ -147,7 +139,6 @@ class _Content(NamedTuple):
     """What one kind of body yielded, before it becomes a document."""
 
     markdown: str | None = None
-    source: selfcheck.Source | None = None
     text: str | None = None
     html: str | None = None
     raw: str | None = None
@@ -156,7 +147,6 @@ class _Content(NamedTuple):
     title: str | None = None
     metadata: Mapping[str, Any] = {}
     warnings: Sequence[str] = ()
-    base: str = ""
     hrefs: Sequence[str] = ()
 
 
@@ -172,57 +162,65 @@ def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
         elements = tree.by_tag(_READ)
     found = discover(tree, page.url, elements)
     resolve = Resolver(found.base)
+    links = resolve.listed(found.hrefs)
     head = read_head(tree, resolve, elements)
     if "x-tex" in elements:
         formula.drop_renderings(tree)
     warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
-    content = _render(page, options, tree, source, resolve, warnings)
-    built = _assemble(
-        page,
-        options,
-        content.content._replace(
-            raw=text,
-            links=listed(resolve, found.hrefs) if "links" in options.formats else None,
-            title=head.title,
-            metadata=head.metadata,
-            base=found.base,
-            hrefs=found.hrefs,
-        ),
+    shown = _render(page, options, tree, source, resolve, warnings)
+    content = _Content(
+        markdown=shown.markdown,
+        text=shown.text,
+        html=shown.html,
+        raw=text,
+        links=links,
+        images=shown.images,
+        title=head.title,
+        metadata=head.metadata,
+        warnings=warnings,
     )
-    noindex, nofollow = _flags(page, head)
-    return built._replace(
+    noindex, nofollow = _header_flags(page)
+    return Built(
+        _document(page, options, content),
+        found.base,
+        found.hrefs,
         canonical=head.canonical,
-        noindex=noindex,
-        nofollow=nofollow,
+        noindex=noindex or head.noindex,
+        nofollow=nofollow or head.nofollow,
         refresh=found.refresh.url if found.refresh else None,
-        page_type=content.page_type,
+        page_type=shown.page_type,
     )
 
 
-class _Rendered(NamedTuple):
-    content: _Content
-    page_type: str | None
+class _Shown(NamedTuple):
+    """What was read off the tree of a page."""
+
+    markdown: str | None = None
+    text: str | None = None
+    html: str | None = None
+    images: list[str] | None = None
+    page_type: str | None = None
 
 
 def _render(
     page: Page, options: ScrapeOptions, tree: Tree, source: str, resolve: Resolver, warnings: list[str]
-) -> _Rendered:
+) -> _Shown:
     """All formats that are read off the tree; the tree is used up by it."""
     formats = options.formats
     images = images_of(tree, resolve) if "images" in formats else None
     wanted = [name for name in formats if name in {"markdown", "html", "text"}]
     if not wanted:
-        return _Rendered(_Content(images=images, warnings=warnings), None)
+        return _Shown(images=images)
     nodes, page_type = _chosen(page, options, tree, source, warnings)
-    content = _formats(tree, nodes, wanted, resolve)
-    if options.only_main_content and page_type and not (content.markdown or content.text or content.html):
+    markdown, text, html, held = _formats(tree, nodes, wanted, resolve)
+    if options.only_main_content and page_type and not (markdown or text or html):
         # Nothing was left: the whole page is better than an empty one.
         whole = trees.parse(source)
-        content = _formats(whole, [whole.body], wanted, resolve)
+        markdown, text, html, held = _formats(whole, [whole.body], wanted, resolve)
         warnings.append("main: no main content was found; the whole page was kept")
-    if content.markdown is not None:
-        warnings += selfcheck.check(content.markdown, content.source)
-    return _Rendered(content._replace(images=images, warnings=warnings), page_type)
+    if markdown is not None:
+        warnings += selfcheck.check(markdown, held)
+    return _Shown(markdown, text, html, images, page_type)
 
 
 def _chosen(
@@ -245,14 +243,17 @@ def _chosen(
     return nodes, page_type
 
 
-def _formats(tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Resolver) -> _Content:
+def _formats(
+    tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Resolver
+) -> tuple[str | None, str | None, str | None, selfcheck.Source | None]:
+    """Markdown, text and HTML as far as they are wanted, and what the nodes held before."""
     # Markdown changes the tree, so it comes last.
     html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
     text = to_text(tree, nodes) if "text" in wanted else None
     if "markdown" not in wanted:
-        return _Content(html=html, text=text)
-    source = selfcheck.source_of(tree, nodes)
-    return _Content(html=html, text=text, markdown=to_markdown(tree, nodes, resolve), source=source)
+        return None, text, html, None
+    held = selfcheck.source_of(tree, nodes)
+    return to_markdown(tree, nodes, resolve), text, html, held
 
 
 def _of_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
@@ -278,25 +279,30 @@ def _of_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -
             text=text,
             html=text if kind is Kind.XML else None,
             raw=text,
-            links=listed(Resolver(page.url), hrefs),
+            links=Resolver(page.url).listed(hrefs),
             images=[],
             title=title,
             metadata={"title": title} if title else {},
             warnings=warnings,
-            base=page.url,
             hrefs=hrefs,
         ),
     )
 
 
 def _assemble(page: Page, options: ScrapeOptions, content: _Content) -> Built:
+    noindex, nofollow = _header_flags(page)
+    document = _document(page, options, content)
+    return Built(document, page.url, list(content.hrefs), noindex=noindex, nofollow=nofollow)
+
+
+def _document(page: Page, options: ScrapeOptions, content: _Content) -> Document:
     """The document with only the formats asked for; what is known of the exchange wins over meta tags."""
     formats = options.formats
     content_type = page.header("content-type")
     metadata = {**content.metadata, "sourceURL": page.source_url, "url": page.url, "statusCode": page.status}
     if content_type is not None:
         metadata["contentType"] = content_type
-    document = Document(
+    return Document(
         url=page.url,
         source_url=page.source_url,
         status=page.status,
@@ -312,51 +318,6 @@ def _assemble(page: Page, options: ScrapeOptions, content: _Content) -> Built:
         warnings=list(content.warnings),
         fetched_at=page.fetched_at,
     )
-    noindex, nofollow = _header_flags(page)
-    return Built(document, content.base or page.url, list(content.hrefs), noindex=noindex, nofollow=nofollow)
-
-
-class Resolver:
-    """Addresses as they stand in a page, made absolute, each once; None for those that lead nowhere."""
-
-    __slots__ = ("_folder", "_join", "_known", "_page")
-
-    def __init__(self, base: str) -> None:
-        self._join = urls.Base(base).join
-        self._known: dict[str, str | None] = {}
-        page = self._join("") or ""
-        # What plain relative addresses are appended to; nothing where the base is no address of the web.
-        self._page = page if page.startswith(("http://", "https://")) else ""
-        self._folder = (self._page and self._join(".")) or ""
-
-    def __call__(self, href: str) -> str | None:
-        try:
-            return self._known[href]
-        except KeyError:
-            url = self._known[href] = self._resolved(href)
-            return url
-
-    def _resolved(self, href: str) -> str | None:
-        if self._page and _PLAIN.fullmatch(href):
-            return f"{self._page if href[0] == '#' else self._folder}{href}"
-        url = self._join(href)
-        if url is None or url.startswith(_DEAD_SCHEMES):
-            return None
-        if not url.startswith("http"):
-            # Other schemes keep what would end a link target early.
-            url = url.replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
-        return url
-
-
-def listed(resolve: Resolver, hrefs: Iterable[str]) -> list[str]:
-    """The absolute addresses behind `hrefs`, each once, in order."""
-    found = dict.fromkeys(url for href in hrefs if (url := resolve(href)) is not None)
-    return [url for url in found if url.startswith(_LISTED_SCHEMES)]
-
-
-def _flags(page: Page, head: Head) -> tuple[bool, bool]:
-    noindex, nofollow = _header_flags(page)
-    return head.noindex or noindex, head.nofollow or nofollow
 
 
 def _header_flags(page: Page) -> tuple[bool, bool]:

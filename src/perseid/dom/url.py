@@ -6,14 +6,30 @@ are dropped. Nothing here raises on hostile input; what no browser could open is
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import upa_url  # type: ignore[import-untyped]  # ships no types; this module is its typed face
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
 _parse = upa_url.URL.parse
+
+_SECTION = "#[A-Za-z0-9_.:()+,=*~-]*"
+_PLAIN = (
+    "(?:[A-Za-z0-9_][A-Za-z0-9_.~,+()=-]*+/)*+(?:[A-Za-z0-9_][A-Za-z0-9_.~,+()=-]*+)?"
+    rf"(?:\?[A-Za-z0-9_.:()+,=*~&%/;-]*+)?(?:{_SECTION})?"
+)
+"""Path, query and section in which nothing is encoded or means a folder: they are appended as they are."""
+_ABSOLUTE = re.compile(rf"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+/{_PLAIN}")
+"""As the standard writes it; labels with a double hyphen may be punycode and are none of these."""
+_END = r"(?=\n|\Z)"
+# Relative links, each on a line of its own, by what they are appended to.
+_IN_PAGE = re.compile(rf"\n(?={_SECTION}{_END})")
+_IN_SITE = re.compile(rf"\n(?=/{_PLAIN}{_END})")
+_IN_FOLDER = re.compile(rf"\n(?=[A-Za-z0-9_])(?={_PLAIN}{_END})")
+_ABOVE = [re.compile(rf"\n(?:\.\./){{{steps}}}(?={_PLAIN}{_END})") for steps in range(1, 9)]
 
 DEFAULT_PORT = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 """The special schemes of the standard that have one; it never shows in a serialised URL."""
@@ -51,10 +67,13 @@ class Url(NamedTuple):
 class Base:
     """A base URL parsed once, against which many links are resolved."""
 
-    __slots__ = ("_base",)
+    __slots__ = ("_base", "_page")
 
     def __init__(self, url: str) -> None:
         self._base = _lenient(url, None)
+        page = (self.href or "").partition("#")[0]
+        # What plain links are appended to; nothing where the base is no address of the web.
+        self._page = page if page.startswith(("http://", "https://")) and "\\" not in page else ""
 
     @property
     def href(self) -> str | None:
@@ -69,10 +88,34 @@ class Base:
             found = _lenient(href, self._base)
         return None if found is None else found.href
 
-    def join_all(self, hrefs: Iterable[str]) -> list[str | None]:
-        """One answer of `join` for each of `hrefs`, in their order."""
+    def join_all(self, hrefs: Sequence[str]) -> list[str | None]:
+        """One answer of `join` for each of `hrefs`, in their order; plain ones are resolved all at once."""
         join = self.join
-        return [join(href) for href in hrefs]
+        lines = "\n" + "\n".join(hrefs)
+        if not self._page or lines.count("\n") != len(hrefs):
+            return [join(href) for href in hrefs]
+        for pattern, start in self._starts(lines):
+            lines = pattern.sub(f"\n{start}", lines)
+        absolute = _ABSOLUTE.fullmatch
+        return [
+            url if url != href or absolute(href) else join(href)
+            for url, href in zip(lines[1:].split("\n"), hrefs, strict=True)
+        ]
+
+    def _starts(self, lines: str) -> Iterator[tuple[re.Pattern[str], str]]:
+        """What the plain links among `lines` are appended to, for each kind of them that occurs."""
+        page = self._page
+        folder, root = f"{page.partition('?')[0].rpartition('/')[0]}/", page[: page.index("/", 8)]
+        yield _IN_FOLDER, folder
+        if "\n#" in lines:
+            yield _IN_PAGE, page
+        if "\n/" in lines:
+            yield _IN_SITE, root
+        if "\n../" in lines:
+            for pattern in _ABOVE:
+                if len(folder) > len(root) + 1:
+                    folder = f"{folder[:-1].rpartition('/')[0]}/"
+                yield pattern, folder
 
 
 def join(href: str, base: str) -> str | None:
@@ -112,6 +155,12 @@ def origin(url: str) -> str | None:
     """The origin of an absolute URL ("null" for schemes without one), or None where it is no URL."""
     parts = parse(url)
     return None if parts is None else parts.origin
+
+
+def top_label(url: str) -> str:
+    """The last label of the host of an absolute URL, at little cost: a hint, no more."""
+    authority = url.partition("://")[2].partition("/")[0]
+    return authority.rpartition("@")[2].partition(":")[0].rpartition(".")[2]
 
 
 def _lenient(url: str, base: object) -> upa_url.URL | None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perseid.content.pipeline import HEAVY_BYTES, Built, Convert, Failed, Page, Resolver, build
+from perseid.content.pipeline import HEAVY_BYTES, Built, Convert, Failed, Page, build
 from perseid.content.sniff import Kind
-from perseid.dom.url import Base
 from perseid.model.options import FORMATS, ScrapeOptions
 
 if TYPE_CHECKING:
@@ -206,24 +205,3 @@ def test_lines_that_only_a_style_sheet_breaks_are_not_fused(html: str, markdown:
 def test_hidden_parts_are_left_out() -> None:
     html = "<p>seen, all of it</p><p hidden>a</p><p style='color:red;display: none'>b</p><p style='color:red'>c</p>"
     assert document(html.encode(), only_main_content=False).markdown == "seen, all of it\n\nc"
-
-
-BASES = ("https://e.org", "https://e.org/a/b?q=1#f", "http://u@e.org:81/x/", "ftp://e.org/a/b", "data:text/html,x", "")
-ADDRESSES = st.one_of(
-    st.text(max_size=12),
-    st.from_regex(r"\A[a-z./#?:_%~ \\-]{0,12}\Z"),
-    st.sampled_from(["", "#", "#a", "a", "a/", "a/../b", ".", "..", "a:b", "//e.net/x", "/x", "a b", "?x", "a#b#c"]),
-)
-
-
-@given(st.sampled_from(BASES), ADDRESSES)
-def test_addresses_resolve_as_the_standard_says(base: str, href: str) -> None:
-    found = Resolver(base)(href)
-    assert found is None or not found.startswith(("http:", "https:")) or found == Base(base).join(href)
-
-
-@given(st.sampled_from(BASES), ADDRESSES)
-def test_no_web_address_is_lost_in_resolving(base: str, href: str) -> None:
-    wanted = Base(base).join(href)
-    if wanted is not None and wanted.startswith(("http:", "https:")):
-        assert Resolver(base)(href) == wanted

@@ -11,7 +11,8 @@ import pytest
 
 from perseid.content.main import main_content
 from perseid.content.markdown import to_markdown
-from perseid.content.pipeline import Built, Page, Resolver, build
+from perseid.content.pipeline import Built, Page, build
+from perseid.content.resolver import Resolver
 from perseid.content.selfcheck import Source, check, source_of
 from perseid.dom.tree import parse
 from perseid.model.options import ScrapeOptions

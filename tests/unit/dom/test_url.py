@@ -121,3 +121,26 @@ def test_no_text_makes_it_raise(href: str, base: str) -> None:
 def test_what_resolves_against_a_web_page_is_absolute(href: str) -> None:
     found = url.join(href, "https://e.example/a/b?c#d")
     assert found is None or url.parse(found) is not None
+
+
+BASES = (
+    "https://e.org", "https://e.org/a/b?q=1#f", "http://u:p@e.org:81/x/y/z/w", "https://e.org/a//b/", "https://e.org//",
+    "https://e.org/a/b?x\\y", "https://e.org/?a/b", "ftp://e.org/a/b", "data:text/html,x", "",
+)  # fmt: skip
+PIECES = (
+    "../", "..", "./", ".", "a", "b.html", "#", "?", "x=1", "&", "%2e", "%", "/", "https://", "http://", "//", "e.org", "E.org",
+    "xn--a", "a--b", "1", "0x1", ":80", ":", "é", " ", "\n", "\\", "|", "~", "(", ",", "+", "=", "@", "'", "c:",
+)  # fmt: skip
+
+
+@given(st.sampled_from(BASES), st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map("".join), max_size=4))
+def test_links_joined_together_are_those_joined_one_by_one(base: str, hrefs: list[str]) -> None:
+    assert url.Base(base).join_all(hrefs) == [url.Base(base).join(href) for href in hrefs]
+
+
+@pytest.mark.parametrize(
+    ("address", "label"),
+    [("https://u:p@www.e.org:81/a.b", "org"), ("https://e.org", "org"), ("http://localhost/x", "localhost"), ("x", "")],
+)
+def test_the_last_label_of_a_host(address: str, label: str) -> None:
+    assert url.top_label(address) == label

@@ -1,0 +1,47 @@
+"""Addresses as they stand in a page, made absolute: what markdown, links and images of one document share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perseid.dom import url as urls
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DEAD_SCHEMES = ("javascript:", "data:", "vbscript:", "blob:", "about:")
+_LISTED_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "tel:")
+
+
+class Resolver(dict[str, str | None]):
+    """The absolute address behind each that was asked for; None for those that lead nowhere."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self._base = urls.Base(base)
+
+    __call__ = dict.__getitem__
+
+    def __missing__(self, href: str) -> str | None:
+        url = self[href] = _opened(self._base.join(href))
+        return url
+
+    def listed(self, hrefs: Sequence[str]) -> list[str]:
+        """The absolute addresses behind `hrefs`, each once, in order; all are resolved together."""
+        found: dict[str, None] = {}
+        for href, url in zip(hrefs, self._base.join_all(hrefs), strict=True):
+            if url is None or not url.startswith("http"):
+                url = _opened(url)  # noqa: PLW2901  # the same address, as far as it can be opened
+            self[href] = url
+            if url is not None and url.startswith(_LISTED_SCHEMES):
+                found[url] = None
+        return list(found)
+
+
+def _opened(url: str | None) -> str | None:
+    """`url` unless it leads nowhere; schemes other than http keep what would end a link target early."""
+    if url is None or url.startswith("http"):
+        return url
+    if url.startswith(_DEAD_SCHEMES):
+        return None
+    return url.replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
