@@ -6,16 +6,20 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
+SERVER := $(VENV)/.server
 DEV := $(VENV)/.dev
 ARGS ?=
 export URL OUT
 
-.PHONY: help setup crawl url test check format chaos scale bench clean
+.PHONY: help setup serve crawl url test check format chaos scale bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(DEV) ## .venv with the package (editable) and the tools of its development
+
+serve: $(SERVER) ## the HTTP API on http://127.0.0.1:3002 (ARGS="--workers 2 --port 8080")
+	@$(BIN)/perseid serve $(ARGS)
 
 crawl: url $(CORE) ## crawl a site: make crawl URL=https://example.org/docs/ [OUT=folder] [ARGS="--limit 100"]
 	@$(BIN)/perseid crawl "$$URL" $${OUT:+--out "$$OUT"} $(ARGS)
@@ -69,7 +73,11 @@ $(CORE): $(VENV)/pyvenv.cfg pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(DEV): $(CORE) pyproject.toml
+$(SERVER): $(CORE) pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server]'
+	@touch $@
+
+$(DEV): $(SERVER) pyproject.toml
 	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"]))' \
 		> $(VENV)/dev-requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/dev-requirements.txt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perseid.cli import batch, completion, crawl, explain, export, flags, operate, scrape, stored
+from perseid.cli import batch, completion, crawl, explain, export, flags, operate, scrape, serve, stored
 from perseid.cli.context import Globals, tell
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
@@ -28,6 +28,8 @@ COMMANDS: dict[str, click.Command] = {
     "cancel": stored.cancel,
     "prune": stored.prune,
     "export": export.export,
+    "serve": serve.serve,
+    "keys": serve.keys,
     "doctor": operate.doctor,
     "config": operate.config,
 }

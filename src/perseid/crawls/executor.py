@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from perseid.crawls.chain import Chain, FetchPolicy
-from perseid.crawls.context import Contexts
+from perseid.crawls.context import Contexts, CrawlContext
 from perseid.crawls.outcome import retry_delay_us
 from perseid.crawls.page import PageJob
 from perseid.crawls.sitemap import SitemapJob
@@ -16,7 +16,7 @@ from perseid.model.verdict import FailureCode
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Fetcher, RobotsSource
 from perseid.ports.store import Again, End, Failed, Finished, Lease
-from perseid.ports.telemetry import Telemetry
+from perseid.ports.telemetry import Run, Telemetry
 
 _OWN_TROUBLE_PAUSE_US = 5_000_000
 
@@ -49,11 +49,6 @@ class Executor:
 
     async def run(self, lease: Lease) -> Finished:
         started = self._clock.monotonic_s()
-        finished = await self._run(lease)
-        self._telemetry.job_finished(finished, seconds=self._clock.monotonic_s() - started)
-        return finished
-
-    async def _run(self, lease: Lease) -> Finished:
         try:
             context = await self._contexts.get(lease.crawl)
         except NotFound:
@@ -61,6 +56,12 @@ class Executor:
             return Finished(lease=lease, end=Again())
         except (ConfigError, StoreError) as error:
             return Finished(lease=lease, end=self._put_off(lease, error))
+        finished = await self._run(lease, context)
+        seconds = self._clock.monotonic_s() - started
+        self._telemetry.job_finished(Run(finished, context.crawl.uid, context.keeps, seconds))
+        return finished
+
+    async def _run(self, lease: Lease, context: CrawlContext) -> Finished:
         chain = Chain(
             lease,
             context,
@@ -93,7 +94,7 @@ class Executor:
 
     def _put_off(self, lease: Lease, error: PerseidError) -> End:
         """Our own disk, database or block list is in trouble: the page is not to blame, and nothing is written."""
-        self._telemetry.trouble("store.failed", f"{lease.url} is put off: {error}")
+        self._telemetry.trouble("store.failed", f"job {lease.job} is put off: {error}")
         return Again(delay_us=_OWN_TROUBLE_PAUSE_US, code=error.code, message=str(error), hops=lease.hops)
 
 

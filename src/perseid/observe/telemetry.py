@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perseid.observe import log
-from perseid.ports.store import Again, Done, Failed, Finished, Lease, Refused
-from perseid.ports.telemetry import Trouble
+from perseid.ports.store import Again, Done, Failed, Lease, Refused
+from perseid.ports.telemetry import Run, Telemetry, Trouble
 
 
 class LogTelemetry:
     """`Telemetry` over `perseid.observe.log`."""
 
-    def job_finished(self, finished: Finished, *, seconds: float) -> None:
-        lease, end = finished.lease, finished.end
-        match end:
+    def job_finished(self, run: Run) -> None:
+        match end := run.finished.end:
             case Done():
                 if log.enabled("fetch.ok"):
                     document = end.document
                     log.event(
                         "fetch.ok",
-                        url=lease.url,
+                        **_job(run),
                         status=document.status if document else None,
                         bytes=len(document.body) if document else 0,
-                        links=len(finished.urls),
-                        seconds=round(seconds, 4),
+                        links=len(run.finished.urls),
+                        seconds=round(run.seconds, 4),
                     )
             case Failed():
-                log.event("task.failed", url=lease.url, code=end.code, message=end.message)
+                log.event("task.failed", **_job(run), code=end.code, **_text(run, message=end.message))
             case Refused():
-                log.event("task.denied", url=lease.url, reason=end.denial.reason.value, rule=end.denial.rule)
+                log.event(
+                    "task.denied", **_job(run), reason=end.denial.reason.value, **_text(run, rule=end.denial.rule)
+                )
             case Again():
-                log.event("task.retry", url=lease.url, code=end.code, message=end.message, host=end.host)
+                log.event("task.retry", **_job(run), code=end.code, to=end.host, **_text(run, message=end.message))
 
     def internal_error(self, lease: Lease, error: BaseException) -> None:
-        log.event("extract.failed", url=lease.url, code="internal_error", error=repr(error))
+        log.event("extract.failed", job=lease.job, code="internal_error", error=repr(error))
 
     def step(self, *, finished: int, claimed: int, seconds: float) -> None:
         log.event("store.commit", finished=finished, claimed=claimed, seconds=round(seconds, 4))
 
     def trouble(self, event: Trouble, message: str) -> None:
         log.event(event, message=message)
+
+
+def _job(run: Run) -> dict[str, object]:
+    lease = run.finished.lease
+    named: dict[str, object] = {"crawl": run.crawl, "job": lease.job, "attempt": lease.attempts + 1}
+    return {**named, "host": lease.host, "url": lease.url} if run.shown else named
+
+
+def _text(run: Run, **fields: str) -> dict[str, str]:
+    """What may quote a page or its URL."""
+    return fields if run.shown else {}
+
+
+class SeveralTelemetries:
+    """Tells each of them."""
+
+    def __init__(self, listeners: Sequence[Telemetry]) -> None:
+        self._listeners = listeners
+
+    def job_finished(self, run: Run) -> None:
+        for listener in self._listeners:
+            listener.job_finished(run)
+
+    def internal_error(self, lease: Lease, error: BaseException) -> None:
+        for listener in self._listeners:
+            listener.internal_error(lease, error)
+
+    def step(self, *, finished: int, claimed: int, seconds: float) -> None:
+        for listener in self._listeners:
+            listener.step(finished=finished, claimed=claimed, seconds=seconds)
+
+    def trouble(self, event: Trouble, message: str) -> None:
+        for listener in self._listeners:
+            listener.trouble(event, message)

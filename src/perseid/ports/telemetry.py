@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from perseid.ports.store import Finished, Lease
 
 Trouble = Literal["store.failed", "store.retry", "worker.dead", "worker.reaped", "audit.finding"]
 
 
+class Run(NamedTuple):
+    """One run of a job: what it brought home, for whom, how long it took."""
+
+    finished: Finished
+    crawl: str
+    """Public id; empty where the crawl is not known any more."""
+    shown: bool
+    """False under zero retention: no URL and no text of the page may be written down."""
+    seconds: float
+
+
 class Telemetry(Protocol):
-    def job_finished(self, finished: Finished, *, seconds: float) -> None: ...
+    def job_finished(self, run: Run) -> None: ...
 
     def internal_error(self, lease: Lease, error: BaseException) -> None: ...
 

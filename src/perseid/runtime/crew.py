@@ -29,11 +29,11 @@ _GRACE_S = 35.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a crew member is to do."""
+    """What a crew member is to do: work on one crawl until it ends, or on all there is until told to stop."""
 
     folder: str
     settings: Settings
-    uid: str
+    uid: str | None
     concurrency: int
     allow_named_host: bool
 
@@ -170,12 +170,14 @@ async def _obey(order: Order, orders: BinaryIO) -> None:
     loop.add_reader(orders.fileno(), parent_gone)
     engine = await Engine.open(Path(order.folder), order.settings, allow_named_host=order.allow_named_host)
     try:
-        crawl = await engine.store.crawl(order.uid)
+        crawl = None if order.uid is None else (await engine.store.crawl(order.uid)).id
 
         async def over() -> bool:
-            return (await engine.store.crawl_by_id(crawl.id)).status is not CrawlStatus.SCRAPING
+            if crawl is None:
+                return False
+            return (await engine.store.crawl_by_id(crawl)).status is not CrawlStatus.SCRAPING
 
-        await engine.work(stop, over, concurrency=order.concurrency, only=crawl.id)
+        await engine.work(stop, over, concurrency=order.concurrency, only=crawl)
     finally:
         loop.remove_reader(orders.fileno())
         await engine.close()

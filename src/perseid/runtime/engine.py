@@ -22,8 +22,10 @@ from perseid.fetch.pool import PoolOptions
 from perseid.fetch.robots_cache import RobotsCache
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
-from perseid.observe.telemetry import LogTelemetry
+from perseid.observe import metrics, trace
+from perseid.observe.telemetry import LogTelemetry, SeveralTelemetries
 from perseid.ports.store import HostDefaults
+from perseid.ports.telemetry import Telemetry
 from perseid.runtime.blocklist import BlockList
 from perseid.runtime.clock import SystemClock
 from perseid.store.blobs import FileBlobs
@@ -62,6 +64,15 @@ def first_planned(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return found or group
 
 
+def _telemetry() -> Telemetry:
+    listeners: list[Telemetry] = [LogTelemetry()]
+    if metrics.wanted():
+        listeners.append(metrics.metrics())
+    if trace.wanted():
+        listeners.append(trace.traces())
+    return SeveralTelemetries(listeners) if len(listeners) > 1 else listeners[0]
+
+
 class Engine:
     """Everything one process needs to run jobs of a store's folder. Close it when done."""
 
@@ -72,7 +83,7 @@ class Engine:
         self.store = store
         self.blobs = FileBlobs(folder / "blobs")
         self.clock = SystemClock()
-        self.telemetry = LogTelemetry()
+        self.telemetry = _telemetry()
         self.block_list = BlockList(settings.politeness.block_list, settings.politeness.blocked_hosts)
         fetch = settings.fetch
         self.fetcher = HttpFetcher(

@@ -1,0 +1,300 @@
+"""Everything the server's skins ask for, on behalf of a team. HTTP and MCP are thin over this."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from perseid.config.settings import Settings
+from perseid.crawls import explain as explaining
+from perseid.crawls.mapping import MapLink, rank
+from perseid.crawls.start import new_batch, new_crawl
+from perseid.errors import ConfigError, NotFound, QuotaExceeded
+from perseid.model.crawl import Crawl, CrawlKind
+from perseid.model.document import Document
+from perseid.model.job import JobKind, JobState
+from perseid.model.options import CrawlOptions, ScrapeOptions
+from perseid.model.terms import DEFAULT_TEAM, Terms
+from perseid.model.verdict import FailureCode
+from perseid.observe import trace
+from perseid.ports.store import Done, Failed, NewCrawl, Refused
+from perseid.ports.teams import Key, Load, Team, Usage
+from perseid.runtime.engine import Engine, first_planned
+from perseid.runtime.keys import digest, hint, new_key
+from perseid.runtime.reading import Reading
+from perseid.runtime.uid import new_uid
+from perseid.worker.desk import Desk, Served
+from perseid.worker.enroll import enroll
+from perseid.worker.stop import Stop
+
+_SEED_BITS = 62
+_DEFAULT_NAME = "default"
+_SLOT_WAIT_S = 40.0
+_MAP_DEADLINE_S = 300.0
+_MAP_CONCURRENCY = 8
+_PAGE_OF_ROWS = 1_000
+_MAP_KINDS = (JobKind.KICKOFF, JobKind.SITEMAP)
+
+
+class Scraped(NamedTuple):
+    """A page that somebody waited for: a document, or a `code` (of a failure, or of a refusal in lower case)."""
+
+    uid: str
+    document: Document | None
+    code: str = ""
+    message: str = ""
+    status: int | None = None
+    waited_s: float = 0.0
+    """For a slot of the team or the host."""
+
+
+class Mapped(NamedTuple):
+    uid: str
+    links: list[MapLink]
+    warning: str | None
+
+
+class Service(Reading):
+    """One process's server half: scrapes and maps run here, crawls and batches by whoever works on the store."""
+
+    def __init__(self, engine: Engine, desk: Desk) -> None:
+        super().__init__(engine)
+        self._desk = desk
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, folder: Path, settings: Settings) -> AsyncIterator[Service]:
+        """Open or create the store in `folder`, with the duties of one process running."""
+        engine = await Engine.open(folder, settings, allow_named_host=False)
+        desk = Desk(
+            engine.store,
+            engine.store,
+            engine.executor,
+            enroll=lambda: enroll(engine.store),
+            clock=engine.clock,
+            lease_s=engine.lease_s,
+        )
+        stop = Stop()
+        try:
+            await desk.open()
+            await engine.store.put_team(_standard_team(settings))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(desk.run(stop))
+                for duty in engine.duties(desk, stop):
+                    group.create_task(duty)
+                try:
+                    yield cls(engine, desk)
+                finally:
+                    stop.ask()
+        except BaseExceptionGroup as group_error:
+            raise first_planned(group_error) from group_error
+        finally:
+            await engine.close()
+
+    # Beginning
+
+    async def start_crawl(self, url: str, options: CrawlOptions, terms: Terms) -> Crawl:
+        """Raises `InvalidURL`, `ConfigError`, `KeyUsed`, `QuotaExceeded`."""
+        left = await self._left(terms.team)
+        if left is not None and (options.limit is None or options.limit > left):
+            options = msgspec.structs.replace(options, limit=left)
+            sentence = f"the limit was lowered to {left} pages: that is what is left of the team's quota"
+            terms = msgspec.structs.replace(terms, warnings=(*terms.warnings, sentence))
+        return await self._start(self._new_crawl(url, options, terms))
+
+    async def start_batch(
+        self, urls: Sequence[str], options: ScrapeOptions, terms: Terms, *, max_concurrency: int | None = None
+    ) -> Crawl:
+        """Raises `InvalidURL`, `ConfigError`, `KeyUsed`, `QuotaExceeded`."""
+        await self._left(terms.team, least=len(urls))
+        new = new_batch(
+            urls,
+            options,
+            uid=new_uid(),
+            key_seed=secrets.randbits(_SEED_BITS),
+            terms=self._kept(terms),
+            max_concurrency=max_concurrency,
+        )
+        return await self._start(new)
+
+    async def append(self, crawl: Crawl, urls: Sequence[str]) -> int:
+        """Further pages for a batch, which goes on if it had completed; the number admitted."""
+        await self._left(crawl.team, least=len(urls))
+        more = new_batch(urls, ScrapeOptions(), uid=crawl.uid, key_seed=crawl.key_seed)
+        return await self.store.append(crawl.id, more.first)
+
+    def _new_crawl(self, url: str, options: CrawlOptions, terms: Terms) -> NewCrawl:
+        return new_crawl(
+            url,
+            options,
+            uid=new_uid(),
+            key_seed=secrets.randbits(_SEED_BITS),
+            blocked_hosts=self.engine.block_list.entries(),
+            terms=self._kept(terms),
+        )
+
+    def _kept(self, terms: Terms) -> Terms:
+        return msgspec.structs.replace(terms, ttl_s=terms.ttl_s or self.settings.retention.crawl_ttl_s)
+
+    async def _start(self, new: NewCrawl) -> Crawl:
+        crawl = await self.store.crawl_by_id(await self.store.start(new))
+        self._trace(new)
+        return crawl
+
+    def _trace(self, new: NewCrawl) -> None:
+        if trace.wanted():
+            trace.traces().crawl_started(new.uid, new.kind.value, None if new.zero_retention else new.url)
+
+    async def _left(self, team: int, *, least: int = 1) -> int | None:
+        """Pages left of the team's quota; None without one. Raises `QuotaExceeded` where they don't suffice."""
+        quota = (await self.store.team(team)).pages_per_period
+        if quota is None:
+            return None
+        period = f"{datetime.now(UTC):%Y-%m}"
+        used = sum(usage.pages for usage in await self.store.usage(team, periods=1) if usage.period == period)
+        if quota - used < least:
+            raise QuotaExceeded(f"{used} of the {quota} pages of {period} are used; {least} more would be needed")
+        return quota - used
+
+    # Waiting for one page
+
+    async def scrape(self, url: str, options: ScrapeOptions, terms: Terms, *, timeout_s: float | None) -> Scraped:
+        """One page, now. Raises `Busy`, `InvalidURL`, `ConfigError`, `QuotaExceeded`."""
+        await self._left(terms.team)
+        new = new_batch(
+            [url],
+            options,
+            uid=new_uid(),
+            key_seed=secrets.randbits(_SEED_BITS),
+            terms=self._kept(terms),
+            kind=CrawlKind.SCRAPE,
+        )
+        self._trace(new)
+        wait_s = _SLOT_WAIT_S if timeout_s is None else timeout_s * 2 / 3
+        try:
+            served = await self._desk.serve(new, timeout_s=timeout_s, wait_s=wait_s)
+        except TimeoutError:
+            message = f"the page was not ready within {timeout_s:g} s"
+            return Scraped(new.uid, None, FailureCode.TIMEOUT.value, message)
+        return await self._outcome(new.uid, served)
+
+    async def scraped(self, team: int, uid: str) -> Scraped:
+        """The outcome of an earlier scrape. Raises `NotFound`."""
+        crawl = await self.crawl(team, uid)
+        if crawl.kind is not CrawlKind.SCRAPE:
+            raise NotFound(f"{uid} is no scrape")
+        return await self._outcome(uid, Served(crawl.id, None, 0.0))
+
+    async def _outcome(self, uid: str, served: Served) -> Scraped:
+        if served.finished is None:
+            return await self._stored_outcome(uid, served)
+        match served.finished.end:
+            case Done(document=stored) | Failed(document=stored) if stored is not None:
+                document = self._read(stored.body, stored.blob)
+                return Scraped(uid, document, status=document.status, waited_s=served.waited_s)
+            case Failed() as failed:
+                return Scraped(uid, None, failed.code, failed.message, failed.status, served.waited_s)
+            case Refused() as refused:
+                denial = refused.denial
+                return Scraped(uid, None, denial.reason.value.lower(), denial.message, waited_s=served.waited_s)
+        return Scraped(uid, None, FailureCode.INTERNAL.value, "the page ended without an outcome")
+
+    async def _stored_outcome(self, uid: str, served: Served) -> Scraped:
+        for row in await self.store.documents(served.crawl, limit=1):
+            document = self._read(row.body, row.blob)
+            return Scraped(uid, document, status=document.status, waited_s=served.waited_s)
+        for failure in await self.store.failures(served.crawl, limit=1):
+            return Scraped(uid, None, failure.code, failure.message, failure.status, served.waited_s)
+        crawl = await self.store.crawl_by_id(served.crawl)
+        told = await explaining.explain(self.store, crawl, crawl.url)
+        return Scraped(uid, None, told.reason.lower() or told.state, told.message, told.status, served.waited_s)
+
+    # Mapping
+
+    async def map(
+        self,
+        url: str,
+        options: CrawlOptions,
+        terms: Terms,
+        *,
+        limit: int,
+        search: str | None,
+        timeout_s: float | None,
+    ) -> Mapped:
+        """The URLs of a site from its sitemaps, its start page and, by the terms, what the team knows of it.
+
+        Raises `TimeoutError`, `InvalidURL`, `ConfigError`, `QuotaExceeded`.
+        """
+        new = self._new_crawl(url, options, terms)
+        deadline_us = int((timeout_s or _MAP_DEADLINE_S) * 1_000_000)
+        crawl = await self._start(msgspec.structs.replace(new, kind=CrawlKind.MAP, deadline_us=deadline_us))
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._desk.drain(crawl.id, _MAP_KINDS, concurrency=_MAP_CONCURRENCY)
+        finally:
+            await asyncio.shield(self.store.cancel(crawl.id))
+        links = await self._admitted(crawl)
+        warning = await self._why_little(crawl) if len(links) <= 1 else None
+        return Mapped(crawl.uid, rank(links, search)[:limit], warning)
+
+    async def _admitted(self, crawl: Crawl) -> list[MapLink]:
+        links: list[MapLink] = []
+        after = 0
+        while rows := await self.store.admitted(crawl.id, after=after, limit=_PAGE_OF_ROWS):
+            links += [MapLink(url=found) for _job, found in rows]
+            after = rows[-1][0]
+        return links
+
+    async def _why_little(self, crawl: Crawl) -> str | None:
+        told = await explaining.explain(self.store, crawl, crawl.url)
+        if told.state in {JobState.FAILED, JobState.DENIED}:
+            return f"The start page could not be read: {told.message} ({told.reason})"
+        return None
+
+    # Teams
+
+    async def create_key(self, team: str, name: str, limits: dict[str, int]) -> tuple[str, Key]:
+        """A new key for the team of that name, which is made, or given these limits, if need be: (secret, key).
+
+        Raises `ConfigError` for limits of the default team.
+        """
+        if limits and team == _DEFAULT_NAME:
+            raise ConfigError(
+                "the limits of the default team are settings: PERSEID_TEAM__MAX_ACTIVE,"
+                " PERSEID_TEAM__REQUESTS_PER_MINUTE, PERSEID_TEAM__PAGES_PER_PERIOD"
+            )
+        known = next((found for found in await self.store.teams() if found.name == team), None)
+        if known is None:
+            standard = msgspec.structs.replace(_standard_team(self.settings), id=0, name=team)
+            known = await self.store.put_team(msgspec.structs.replace(standard, **limits))
+        elif limits:
+            known = await self.store.put_team(msgspec.structs.replace(known, **limits))
+        secret = new_key()
+        return secret, await self.store.add_key(known.id, name=name, hint=hint(secret), digest=digest(secret))
+
+    async def team(self, team: int) -> Team:
+        return await self.store.team(team)
+
+    async def load(self, team: int) -> Load:
+        return await self.store.load(team)
+
+    async def usage(self, team: int) -> list[Usage]:
+        return await self.store.usage(team)
+
+
+def _standard_team(settings: Settings) -> Team:
+    """The default team, with the operator's settings as its limits."""
+    return Team(
+        id=DEFAULT_TEAM,
+        name=_DEFAULT_NAME,
+        max_active=settings.team.max_active,
+        requests_per_minute=settings.team.requests_per_minute or None,
+        pages_per_period=settings.team.pages_per_period or None,
+    )

@@ -1,0 +1,229 @@
+"""Jobs whose callers wait for them: leased, run and committed in this process, beside the queue's own workers.
+
+The leases are ordinary ones, under the same limits of team, host and crawl. Whoever dies with them is reaped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from perseid.crawls.executor import Executor
+from perseid.errors import Busy, NotFound
+from perseid.model.crawl import CrawlStatus
+from perseid.model.ids import CrawlId, WorkerId
+from perseid.model.job import JobKind
+from perseid.ports.clock import Clock
+from perseid.ports.inspect import Inspect
+from perseid.ports.store import Again, Finished, Lease, NewCrawl, StepResult, Store
+from perseid.worker.stop import Stop
+
+_FIRST_LOOK_S = 0.02
+_LONGEST_LOOK_S = 0.5
+_RETRY_AFTER_S = 5.0
+_BATCH = 100
+
+
+class Served(NamedTuple):
+    """How a job ended that was waited for; `finished` is None where another process has done it."""
+
+    crawl: CrawlId
+    finished: Finished | None
+    waited_s: float
+    """For a slot, before it began."""
+
+
+class Desk:
+    """One a process. `run` keeps its enrolment alive and writes what its jobs bring home."""
+
+    def __init__(
+        self,
+        store: Store,
+        inspect: Inspect,
+        executor: Executor,
+        *,
+        enroll: Callable[[], Awaitable[WorkerId]],
+        clock: Clock,
+        lease_s: float,
+    ) -> None:
+        self._store = store
+        self._inspect = inspect
+        self._executor = executor
+        self._enroll = enroll
+        self._clock = clock
+        self._lease_us = int(lease_s * 1_000_000)
+        self.worker = WorkerId(0)
+        self._pending: list[tuple[Finished, asyncio.Future[bool] | None]] = []
+        self._written = asyncio.Event()
+        self._waiters: deque[asyncio.Event] = deque()
+
+    async def open(self) -> None:
+        self.worker = await self._enroll()
+
+    async def run(self, stop: Stop) -> None:
+        """Write until stopped, and then what is still at hand; the leases left go back to waiting."""
+        asked = asyncio.create_task(self._watch(stop))
+        try:
+            while not stop.asked or self._pending:
+                await self._written.wait()
+                self._written.clear()
+                while self._pending:
+                    await self._write()
+        finally:
+            asked.cancel()
+            await self._store.reap([self.worker])
+
+    def drop(self, crawls: set[CrawlId]) -> None:
+        """Cancelled while they run here: their end is written in vain, which frees their slots."""
+
+    async def start_over(self) -> None:
+        """We were declared dead: what runs here finds its leases gone, and its callers look for the outcome."""
+        self.worker = await self._enroll()
+
+    async def serve(self, new: NewCrawl, *, timeout_s: float | None, wait_s: float) -> Served:
+        """Run the one job of `new` and wait for its end.
+
+        Raises `Busy` when no slot comes free within `wait_s`, and `TimeoutError` past `timeout_s`: in both
+        cases nothing of it runs on.
+        """
+        began = self._clock.monotonic_s()
+        crawl, lease = await self._store.take(new, self.worker, lease_us=self._lease_us)
+        waited_s = 0.0
+        until = None if timeout_s is None else began + timeout_s
+        try:
+            if lease is None:
+                lease = await self._claim(crawl, began + wait_s)
+                waited_s = self._clock.monotonic_s() - began
+            async with asyncio.timeout(None if until is None else max(0.0, until - self._clock.monotonic_s())):
+                while lease is not None:
+                    finished = await self._run(lease)
+                    kept = await self._commit(finished)
+                    if kept and not isinstance(finished.end, Again):
+                        return Served(crawl, finished, waited_s)
+                    lease = await self._claim(crawl, None)
+            return Served(crawl, None, waited_s)
+        except BaseException:
+            # Nobody waits for it any more: whatever is left of it must not run later.
+            await asyncio.shield(self._store.cancel(crawl))
+            raise
+
+    async def drain(self, crawl: CrawlId, kinds: Sequence[JobKind], *, concurrency: int) -> None:
+        """Work on jobs of these kinds of one crawl until none of them is open."""
+        running: set[asyncio.Task[bool]] = set()
+        pause_s = _FIRST_LOOK_S
+        try:
+            while True:
+                result = await self._step(crawl, concurrency - len(running), kinds)
+                running |= {asyncio.create_task(self._one(lease)) for lease in result.leases}
+                if result.leases:
+                    pause_s = _FIRST_LOOK_S
+                elif not running:
+                    if not await self._inspect.open_of(crawl, kinds):
+                        return
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, _LONGEST_LOOK_S)
+                    continue
+                done, running = await asyncio.wait(running, timeout=pause_s, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            for task in running:
+                task.cancel()
+
+    async def _one(self, lease: Lease) -> bool:
+        return await self._commit(await self._run(lease))
+
+    async def _run(self, lease: Lease) -> Finished:
+        try:
+            return await self._executor.run(lease)
+        except asyncio.CancelledError:
+            self._give_back([lease])
+            raise
+
+    def _give_back(self, leases: Sequence[Lease]) -> None:
+        for lease in leases:
+            self._put((Finished(lease=lease, end=Again(hops=lease.hops)), None))
+
+    async def _step(self, crawl: CrawlId, want: int, kinds: Sequence[JobKind] = tuple(JobKind)) -> StepResult:
+        """Claim for one crawl. Cancelled meanwhile, what it claims goes back."""
+        asked = asyncio.ensure_future(
+            self._store.step(self.worker, (), want, kinds=kinds, lease_us=self._lease_us, crawl=crawl)
+        )
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            asked.add_done_callback(self._return_claimed)
+            raise
+
+    def _return_claimed(self, asked: asyncio.Future[StepResult]) -> None:
+        if not asked.cancelled() and asked.exception() is None:
+            self._give_back(asked.result().leases)
+
+    async def _claim(self, crawl: CrawlId, until: float | None) -> Lease | None:
+        """The job's lease once its gates have room; None when the crawl has ended elsewhere. Raises `Busy`."""
+        pause_s = _FIRST_LOOK_S
+        while True:
+            result = await self._step(crawl, 1)
+            if result.leases:
+                return result.leases[0]
+            if await self._ended(crawl):
+                return None
+            left_s = float("inf") if until is None else until - self._clock.monotonic_s()
+            if left_s <= 0:
+                raise Busy("all slots are taken; try again later", retry_after_s=_RETRY_AFTER_S)
+            known_s = pause_s if result.wait_us is None else min(pause_s, result.wait_us / 1_000_000 + 0.001)
+            await self._look_again(min(known_s, left_s))
+            pause_s = min(2 * pause_s, _LONGEST_LOOK_S)
+
+    async def _ended(self, crawl: CrawlId) -> bool:
+        try:
+            return (await self._inspect.crawl_by_id(crawl)).status is not CrawlStatus.SCRAPING
+        except NotFound:
+            return True
+
+    async def _look_again(self, seconds: float) -> None:
+        """Wait, or less when a slot of ours comes free: the longest waiter looks first."""
+        turn = asyncio.Event()
+        self._waiters.append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn.wait()
+        except TimeoutError:
+            pass
+        finally:
+            with contextlib.suppress(ValueError):  # its turn came in the same moment
+                self._waiters.remove(turn)
+
+    async def _commit(self, finished: Finished) -> bool:
+        """Written, or in vain since the lease was no longer ours."""
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._put((finished, future))
+        return await future
+
+    def _put(self, item: tuple[Finished, asyncio.Future[bool] | None]) -> None:
+        self._pending.append(item)
+        self._written.set()
+
+    async def _write(self) -> None:
+        """One transaction for all that finished while the last one was in flight."""
+        batch, self._pending = self._pending[:_BATCH], self._pending[_BATCH:]
+        try:
+            result = await self._store.step(self.worker, [finished for finished, _future in batch], 0)
+        except Exception as error:  # noqa: BLE001 - those who wait are to know; the writer goes on
+            for _finished, future in batch:
+                if future is not None and not future.done():
+                    future.set_exception(error)
+            return
+        for (_finished, future), kept in zip(batch, result.kept, strict=True):
+            if future is not None and not future.done():
+                future.set_result(kept)
+        for _ in batch:
+            if self._waiters:
+                self._waiters.popleft().set()
+
+    async def _watch(self, stop: Stop) -> None:
+        await stop.wait()
+        self._written.set()
