@@ -17,8 +17,8 @@ _CHECKS = (
     " LEFT JOIN lane l ON l.queue = q.id AND l.state = 1 GROUP BY q.id HAVING count(l.id) <> q.ready",
     "SELECT 'lanes waiting at host ' || h.name, count(l.id), h.waiting FROM host h"
     " LEFT JOIN lane l ON l.host = h.id AND l.state = 2 GROUP BY h.id HAVING count(l.id) <> h.waiting",
-    "SELECT 'parked queues of team ' || t.id, count(q.id), t.waiting FROM team t"
-    " LEFT JOIN queue q ON q.team = t.id AND q.parked = 1 GROUP BY t.id HAVING count(q.id) <> t.waiting",
+    "SELECT 'claimable queues of idle team ' || t.id, count(*), 0 FROM team t JOIN queue q ON q.team = t.id"
+    " WHERE t.ready = 0 AND q.ready > 0 AND q.closed = 0 AND q.active < q.max_active GROUP BY t.id",
     "SELECT 'lane of leased job ' || l.job, 1, 0 FROM lease l WHERE NOT EXISTS (SELECT 1 FROM lane"
     " WHERE lane.id = l.lane) AND l.lane <> 0",
     "SELECT 'sleeping lane ' || l.id, 0, l.tail - l.head FROM lane l JOIN queue q ON q.id = l.queue"

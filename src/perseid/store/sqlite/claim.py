@@ -1,8 +1,11 @@
-"""Claiming: which waiting jobs run next. Fair between crawls, weighted by class, breadth-first in a crawl."""
+"""Claiming: which waiting jobs run next. Fair between teams, then between the crawls of a team, weighted by class,
+breadth-first in a crawl.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
 from perseid.model.job import CLASS_WEIGHT, JobKind
@@ -13,10 +16,30 @@ from perseid.store.sqlite.admit import COUNTED
 from perseid.store.sqlite.finish import fail_waiting
 from perseid.store.sqlite.tx import Tx
 
+_TEAMS_A_ROUND = 16
 _QUEUES_A_ROUND = 16
 _RETRIES_A_STEP = 500
 _GIVEN_UP_A_STEP = 500
 _TRUST_AGAIN_AFTER_US = 3_600_000_000
+
+
+class Taker(NamedTuple):
+    """Who claims, and what of."""
+
+    worker: WorkerId
+    kinds: Sequence[JobKind]
+    lease_us: int
+
+
+class Turn(NamedTuple):
+    """A queue whose turn it is."""
+
+    queue: int
+    crawl: int
+    kind: int
+    room: int
+    gap: int
+    turn: int
 
 
 def claim(
@@ -28,81 +51,115 @@ def claim(
     lease_us: int,
     only: CrawlId | None,
 ) -> list[Lease]:
-    """Up to `want` leases. Queues are served by turn, each advancing by what it got over its weight."""
+    """Up to `want` leases. Teams are served by turn, and so are the queues of a team.
+
+    Each advances by what it got, a queue by that over its weight.
+    """
+    taker = Taker(worker, kinds, lease_us)
     _retries_due(tx)
     gates.wake_hosts(tx)
-    gates.wake_teams(tx)
     leases: list[Lease] = []
     while True:
-        _claim_round(tx, worker, want, leases, kinds=kinds, lease_us=lease_us, only=only)
+        tx.stir_teams()
+        if only is None:
+            _claim_of_all(tx, taker, want, leases)
+        else:
+            _claim_of_crawl(tx, taker, want, leases, only)
         # Lanes woken above may have met a full team since: their hosts' next waiters are to have the slots.
-        if len(leases) >= want or not gates.wake_hosts(tx) + gates.wake_teams(tx):
+        if len(leases) >= want or not gates.wake_hosts(tx):
             break
     _fail_given_up(tx)
     return leases
 
 
-def _claim_round(
-    tx: Tx,
-    worker: WorkerId,
-    want: int,
-    leases: list[Lease],
-    *,
-    kinds: Sequence[JobKind],
-    lease_us: int,
-    only: CrawlId | None,
-) -> None:
-    """Serve the queues that can be claimed from until there are `want` leases or nothing is left."""
-    classes = ",".join(str(int(kind)) for kind in kinds)
-    only_clause = "" if only is None else f" AND crawl = {int(only)}"
-    query = (
-        "SELECT id, crawl, class, team, max_active - active, gap, turn FROM queue"  # noqa: S608 - integers only
-        " WHERE ready > 0 AND parked = 0 AND closed = 0 AND active < max_active AND next_at <= ?"
-        f" AND class IN ({classes}){only_clause} ORDER BY turn LIMIT {_QUEUES_A_ROUND}"
-    )
+def _claim_of_all(tx: Tx, taker: Taker, want: int, leases: list[Lease]) -> None:
+    """Serve the teams that can be claimed from until there are `want` leases or nothing is left."""
+    passed: set[int] = set()
     while len(leases) < want:
-        queues = tx.all(query, (tx.now,))
-        if not queues:
+        rows = tx.all(
+            "SELECT id, clock, max_active - active FROM team WHERE ready = 1 AND active < max_active"
+            " ORDER BY turn LIMIT ?",
+            (_TEAMS_A_ROUND + len(passed),),
+        )
+        teams = [row for row in rows if row[0] not in passed]
+        if not teams:
             return
-        left = want - len(leases)
-        weights = sum(CLASS_WEIGHT[JobKind(kind)] for _q, _c, kind, *_rest in queues)
-        for queue, crawl, kind, team, room, gap, turn in queues:
-            share = -(-left * CLASS_WEIGHT[JobKind(kind)] // weights)
-            most = min(share, want - len(leases), room, 1 if gap else share, _team_room(tx, team))
+        share = -(-(want - len(leases)) // len(teams))
+        for team, clock, room in teams:
+            most = min(share, want - len(leases), room)
             if most <= 0:
-                if want > len(leases):
-                    _park_queue(tx, queue, team)
-                continue
-            taken = _claim_of_queue(tx, worker, queue, crawl, team, most, lease_us)
-            leases += taken
-            tx.turn = max(tx.turn, turn)
-            tx.execute(
-                "UPDATE queue SET active = active + ?1, turn = max(turn, ?2) + ?3,"
-                " next_at = CASE WHEN gap > 0 AND ?1 > 0 THEN ?4 + gap ELSE next_at END WHERE id = ?5",
-                (len(taken), tx.turn, len(taken) * gates.stride(kind), tx.now, queue),
-            )
-            tx.execute("UPDATE team SET active = active + ? WHERE id = ?", (len(taken), team))
+                break
+            turns = _turns(tx, taker, f"team = {int(team)}")
+            if turns:
+                leases += _serve(tx, taker, (team, clock), turns, most)
+            else:
+                passed.add(team)
+                _rest(tx, team)
 
 
-def _team_room(tx: Tx, team: int) -> int:
-    row = tx.one("SELECT max_active - active FROM team WHERE id = ?", (team,))
-    return 0 if row is None else int(row[0])
+def _claim_of_crawl(tx: Tx, taker: Taker, want: int, leases: list[Lease], only: CrawlId) -> None:
+    crawl = tx.crawl(only)
+    if crawl is None:
+        return
+    while len(leases) < want:
+        ((clock, room),) = tx.all("SELECT clock, max_active - active FROM team WHERE id = ?", (crawl.team,))
+        most = min(want - len(leases), room)
+        turns = _turns(tx, taker, f"crawl = {int(only)}")
+        if most <= 0 or not turns:
+            return
+        leases += _serve(tx, taker, (crawl.team, clock), turns, most)
 
 
-def _park_queue(tx: Tx, queue: int, team: int) -> None:
-    tx.execute("UPDATE queue SET parked = 1 WHERE id = ?", (queue,))
-    tx.execute("UPDATE team SET waiting = waiting + 1 WHERE id = ?", (team,))
+def _turns(tx: Tx, taker: Taker, whose: str) -> list[Turn]:
+    """Queues that can be claimed from, in their order; `whose` they are is a condition on integers."""
+    kinds = "" if len(taker.kinds) == len(JobKind) else f" AND class IN ({','.join(str(int(k)) for k in taker.kinds)})"
+    rows = tx.all(
+        f"SELECT id, crawl, class, max_active - active, gap, turn FROM queue WHERE {whose}"  # noqa: S608 - integers only
+        f" AND ready > 0 AND closed = 0 AND active < max_active AND next_at <= ?{kinds}"
+        f" ORDER BY turn LIMIT {_QUEUES_A_ROUND}",
+        (tx.now,),
+    )
+    return [Turn(*row) for row in rows]
 
 
-def _claim_of_queue(
-    tx: Tx, worker: WorkerId, queue: int, crawl: int, team: int, most: int, lease_us: int
-) -> list[Lease]:
+def _rest(tx: Tx, team: int) -> None:
+    """Nothing could be claimed of this team. Unless that is for the time or for the kinds asked, it is left out."""
+    tx.execute(
+        "UPDATE team SET ready = 0 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM queue WHERE team = ?1"
+        " AND ready > 0 AND closed = 0 AND active < max_active)",
+        (team,),
+    )
+
+
+def _serve(tx: Tx, taker: Taker, place: tuple[int, int], turns: Sequence[Turn], most: int) -> list[Lease]:
+    """Up to `most` leases of these queues of one team at its clock, each its share by its weight."""
+    leases: list[Lease] = []
+    team, clock = place
+    weights = sum(CLASS_WEIGHT[JobKind(it.kind)] for it in turns)
+    for it in turns:
+        share = -(-most * CLASS_WEIGHT[JobKind(it.kind)] // weights)
+        fits = min(share, most - len(leases), it.room, 1 if it.gap else share)
+        if fits <= 0:
+            break
+        taken = _claim_of_queue(tx, taker, it, team, fits)
+        leases += taken
+        clock = max(clock, it.turn)
+        tx.execute(
+            "UPDATE queue SET active = active + ?1, turn = max(turn, ?2) + ?3,"
+            " next_at = CASE WHEN gap > 0 AND ?1 > 0 THEN ?4 + gap ELSE next_at END WHERE id = ?5",
+            (len(taken), clock, len(taken) * gates.stride(it.kind), tx.now, it.queue),
+        )
+    gates.charge_team(tx, team, len(leases), clock)
+    return leases
+
+
+def _claim_of_queue(tx: Tx, taker: Taker, it: Turn, team: int, most: int) -> list[Lease]:
     """Up to `most` leases from the queue's ready lanes, the one with the oldest head first."""
     leases: list[Lease] = []
     while len(leases) < most:
         lanes = tx.all(
             "SELECT id, host, tail - head FROM lane WHERE queue = ? AND state = 1 ORDER BY ord LIMIT ?",
-            (queue, most - len(leases) + 4),
+            (it.queue, most - len(leases) + 4),
         )
         if not lanes:
             break
@@ -111,11 +168,11 @@ def _claim_of_queue(
                 break
             room = _host_room(tx, host, min(waiting, most - len(leases)))
             if room < 0:
-                _give_up(tx, lane, queue)
+                _give_up(tx, lane, it.queue)
             elif room == 0:
-                gates.park(tx, lane, queue, host)
+                gates.park(tx, lane, it.queue, host)
             else:
-                leases += _take(tx, worker, (lane, queue, host, team, crawl), room, lease_us)
+                leases += _take(tx, taker, (lane, it.queue, host, team, it.crawl), room)
     return leases
 
 
@@ -173,7 +230,7 @@ def _give_up(tx: Tx, lane: int, queue: int) -> None:
     tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))
 
 
-def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count: int, lease_us: int) -> list[Lease]:
+def _take(tx: Tx, taker: Taker, place: tuple[int, int, int, int, int], count: int) -> list[Lease]:
     lane, queue, host, team, crawl = place
     rows = tx.all(
         "SELECT u.id, u.key, u.kind, u.url, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops, u.seq,"
@@ -183,7 +240,7 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
         (lane, count + 1),
     )
     taken, following = rows[:count], rows[count:]
-    expires_at = tx.now + lease_us
+    expires_at = tx.now + taker.lease_us
     leases: list[Lease] = []
     for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap, private, backoffs in taken:
         leases.append(
@@ -210,7 +267,7 @@ def _take(tx: Tx, worker: WorkerId, place: tuple[int, int, int, int, int], count
     tx.executemany(
         "INSERT INTO lease (job, crawl, lock, worker, queue, lane, host, team, started_at, expires_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(lease.job, crawl, lease.lock, worker, queue, lane, host, team, tx.now, expires_at) for lease in leases],
+        [(lease.job, crawl, lease.lock, taker.worker, queue, lane, host, team, tx.now, expires_at) for lease in leases],
     )
     if following:
         tx.execute("UPDATE lane SET head = ?, ord = ? WHERE id = ?", (taken[-1][10], following[0][0], lane))

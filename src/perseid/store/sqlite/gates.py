@@ -2,7 +2,7 @@
 
 A lane whose host has no room is parked (state 2) instead of being passed over again and again. A host
 with waiters and room stands in the partial index `host_wakeable`; every claim empties that index first,
-so a waiter never outlasts the next claim. The same holds for queues of a full team.
+so a waiter never outlasts the next claim.
 """
 
 from __future__ import annotations
@@ -53,6 +53,17 @@ def know_team(tx: Tx, team: int) -> int:
     return int(row[0])
 
 
+def charge_team(tx: Tx, team: int, count: int, clock: int = 0) -> None:
+    """A team got `count` leases: it moves back by as many turns. `clock` is the latest turn of its queues served."""
+    row = tx.one(
+        "UPDATE team SET active = active + ?1, clock = max(clock, ?2), turn = max(turn, ?3) + ?4 WHERE id = ?5"
+        " RETURNING turn",
+        (count, clock, tx.turn, count * TURN, team),
+    )
+    if row is not None:
+        tx.turn = max(tx.turn, row[0] - count * TURN)
+
+
 def queue_id(tx: Tx, crawl: CrawlRow, kind: JobKind) -> int:
     row = tx.one("SELECT id FROM queue WHERE crawl = ? AND class = ?", (crawl.id, int(kind)))
     if row is None:
@@ -61,8 +72,9 @@ def queue_id(tx: Tx, crawl: CrawlRow, kind: JobKind) -> int:
         row = tx.one(
             "INSERT INTO queue (crawl, class, team, max_active, gap, turn)"
             " SELECT id, ?1, team, CASE WHEN ?2 AND gap > 0 THEN 1 WHEN ?2 THEN coalesce(max_active, ?3) ELSE ?3 END,"
-            "  CASE WHEN ?2 THEN gap ELSE 0 END, ?4 FROM crawl WHERE id = ?5 RETURNING id",
-            (int(kind), own, UNLIMITED, tx.turn, crawl.id),
+            "  CASE WHEN ?2 THEN gap ELSE 0 END, (SELECT clock FROM team WHERE team.id = crawl.team)"
+            " FROM crawl WHERE id = ?4 RETURNING id",
+            (int(kind), own, UNLIMITED, crawl.id),
         )
         crawl.swept = 0
         crawl.dirty = True
@@ -88,11 +100,15 @@ def append(tx: Tx, queue: int, host: int, jobs: list[int]) -> tuple[int, int]:
 
 
 def lane_ready(tx: Tx, queue: int) -> None:
-    """One more lane of this queue can be claimed; a queue that was idle joins at the present turn."""
-    tx.execute(
-        "UPDATE queue SET turn = CASE WHEN ready = 0 THEN max(turn, ?) ELSE turn END, ready = ready + 1 WHERE id = ?",
-        (tx.turn, queue),
+    """One more lane of this queue can be claimed; a queue that was idle joins at its team's present turn."""
+    row = tx.one(
+        "UPDATE queue SET ready = ready + 1, turn = CASE WHEN ready = 0"
+        "  THEN max(turn, (SELECT clock FROM team WHERE team.id = queue.team)) ELSE turn END"
+        " WHERE id = ? RETURNING team, ready",
+        (queue,),
     )
+    if row is not None and row[1] == 1:
+        tx.stirred_teams.add(row[0])
 
 
 def requeue(tx: Tx, job: int, *, host: int | None = None) -> None:
@@ -131,8 +147,8 @@ def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
     ):
         runnable = 0
         lanes = tx.all(
-            "SELECT l.id, l.queue, q.active < q.max_active AND q.closed = 0 AND q.parked = 0 FROM"
-            " lane l JOIN queue q ON q.id = l.queue"
+            "SELECT l.id, l.queue, q.active < q.max_active AND q.closed = 0 AND t.active < t.max_active FROM"
+            " lane l JOIN queue q ON q.id = l.queue JOIN team t ON t.id = q.team"
             " WHERE l.host = ? AND l.state = 2 ORDER BY l.parked_at LIMIT ?",
             (host, min(room, _WAKE_PASSED_ALONG) + _WAKE_PASSED_ALONG),
         )
@@ -149,19 +165,8 @@ def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
     return woken
 
 
-def wake_teams(tx: Tx) -> int:
-    """Let queues of teams with room take part again; queues woken."""
-    woken = 0
-    for team, room in tx.all("SELECT id, max_active - active FROM team WHERE waiting > 0 AND active < max_active"):
-        queues = tx.all("SELECT id FROM queue WHERE team = ? AND parked = 1 ORDER BY turn LIMIT ?", (team, room + 64))
-        tx.executemany("UPDATE queue SET parked = 0 WHERE id = ?", queues)
-        tx.execute("UPDATE team SET waiting = waiting - ? WHERE id = ?", (len(queues), team))
-        woken += len(queues)
-    return woken
-
-
 def wake_sleeping(tx: Tx) -> int:
-    """Safety net: lanes that hold work though they are marked empty. Finding one means a bug elsewhere."""
+    """Safety net: lanes and teams that hold work though they are marked empty. Finding one means a bug elsewhere."""
     lanes = tx.all(
         "SELECT l.id, l.queue FROM lane l JOIN queue q ON q.id = l.queue"
         " WHERE l.state = 0 AND l.head < l.tail AND q.closed = 0 LIMIT 1000"
@@ -169,7 +174,11 @@ def wake_sleeping(tx: Tx) -> int:
     for lane, queue in lanes:
         tx.execute("UPDATE lane SET state = 1 WHERE id = ?", (lane,))
         lane_ready(tx, queue)
-    return len(lanes)
+    teams = tx.all(
+        "UPDATE team SET ready = 1 WHERE ready = 0 AND EXISTS (SELECT 1 FROM queue q WHERE q.team = team.id"
+        " AND q.ready > 0 AND q.closed = 0 AND q.active < q.max_active) RETURNING id"
+    )
+    return len(lanes) + len(teams)
 
 
 def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
@@ -277,7 +286,7 @@ def next_wake(tx: Tx) -> int | None:
         " UNION ALL SELECT min(run_at) FROM retry"
         " UNION ALL SELECT min(?1) FROM lane WHERE state = 3"
         " UNION ALL SELECT min(next_at) FROM queue"
-        "  WHERE ready > 0 AND parked = 0 AND closed = 0 AND active < max_active AND next_at > ?1)",
+        "  WHERE ready > 0 AND closed = 0 AND active < max_active AND next_at > ?1)",
         (tx.now,),
     )
     return None if row is None or row[0] is None else max(0, row[0] - tx.now)

@@ -13,8 +13,9 @@ JOB = (
     "SELECT u.id, u.crawl, u.kind, u.url, u.depth, u.attempts, u.stalls, h.name, e.state, coalesce(e.code, ''),"
     " coalesce(e.message, ''), le.job IS NOT NULL, c.status,"
     " EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id),"
-    " ln.state = 2 OR q.active >= q.max_active OR q.parked = 1"
-    " FROM url u JOIN crawl c ON c.id = u.crawl LEFT JOIN ended e ON e.job = u.id LEFT JOIN lease le ON le.job = u.id"
+    " ln.state = 2 OR q.active >= q.max_active OR t.active >= t.max_active"
+    " FROM url u JOIN crawl c ON c.id = u.crawl JOIN team t ON t.id = c.team"
+    " LEFT JOIN ended e ON e.job = u.id LEFT JOIN lease le ON le.job = u.id"
     " LEFT JOIN lane ln ON ln.id = u.lane LEFT JOIN queue q ON q.id = ln.queue LEFT JOIN host h ON h.id = u.host"
 )
 STATE_CLAUSES = {
@@ -26,9 +27,9 @@ STATE_CLAUSES = {
     JobState.RETRYING: "e.job IS NULL AND EXISTS (SELECT 1 FROM retry r WHERE r.crawl = u.crawl AND r.job = u.id)",
     JobState.CANCELLED: "e.job IS NULL AND le.job IS NULL AND c.status IN (2, 3)",
     JobState.QUEUED: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND NOT"
-    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
+    " (ln.state = 2 OR q.active >= q.max_active OR t.active >= t.max_active)",
     JobState.BACKLOG: "e.job IS NULL AND le.job IS NULL AND c.status = 0 AND u.seq > ln.head AND"
-    " (ln.state = 2 OR q.active >= q.max_active OR q.parked = 1)",
+    " (ln.state = 2 OR q.active >= q.max_active OR t.active >= t.max_active)",
 }
 
 

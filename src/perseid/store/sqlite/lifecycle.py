@@ -149,15 +149,9 @@ def _clear_ended(tx: Tx, chunk: int) -> int:
         )
         touched += len(lanes)
         if touched < chunk and not tx.all("SELECT 1 FROM lease WHERE crawl = ? LIMIT 1", (crawl_id,)):
-            _drop_queues(tx, crawl_id)
+            tx.execute("DELETE FROM queue WHERE crawl = ?", (crawl_id,))
             tx.execute("UPDATE crawl SET swept = 1 WHERE id = ?", (crawl_id,))
     return touched
-
-
-def _drop_queues(tx: Tx, crawl_id: int) -> None:
-    for team, parked in tx.all("DELETE FROM queue WHERE crawl = ? RETURNING team, parked", (crawl_id,)):
-        if parked:
-            tx.execute("UPDATE team SET waiting = waiting - 1 WHERE id = ?", (team,))
 
 
 def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:

@@ -297,3 +297,6 @@ class SqliteStore(SqliteReader):
                 (team, most),
             )
         )
+            row = tx.crawl(crawl)
+            if row is not None:
+                tx.stirred_teams.add(row.team)

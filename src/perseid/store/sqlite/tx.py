@@ -130,6 +130,8 @@ class Tx:
         self.next_job, self.turn, self.global_open = row
 
     def one(self, statement: str, bindings: tuple[object, ...] = ()) -> Row | None:
+        self.stirred_teams: set[int] = set()
+        """Something may have become claimable there."""
         row: Row | None = self.execute(statement, bindings).fetchone()
         return row
 
@@ -151,23 +153,30 @@ class Tx:
 
     def free(self, *, host: int, queue: int, team: int) -> None:
         self.freed_hosts[host] += 1
-        self.freed_queues[queue] += 1
         self.freed_teams[team] += 1
 
     def release_slots(self) -> None:
         """Write the slots freed so far, so that claims of the same transaction can use them."""
-        for table, freed in (("host", self.freed_hosts), ("team", self.freed_teams)):
-            if freed:
-                self.executemany(
-                    f"UPDATE {table} SET active = active - ? WHERE id = ?",  # noqa: S608 - one of two constants
-                    [(count, key) for key, count in sorted(freed.items())],
-                )
-                freed.clear()
+        if self.freed_hosts:
+            self.executemany(
+                "UPDATE host SET active = active - ? WHERE id = ?",
+                [(count, key) for key, count in sorted(self.freed_hosts.items())],
+            )
+            self.freed_hosts.clear()
+        if self.freed_teams:
+            self.executemany(
+                "UPDATE team SET active = active - ? WHERE id = ?",
+                [(count, key) for key, count in sorted(self.freed_teams.items())],
+            )
+            self.stirred_teams.update(self.freed_teams)
+            self.freed_teams.clear()
         if self.freed_queues:
             # A crawl's own delay runs from the end of a page to the beginning of the next.
             self.executemany(
                 "UPDATE queue SET active = active - ?, next_at = CASE WHEN gap > 0 THEN ? + gap ELSE next_at END"
                 " WHERE id = ?",
+        if queue:
+            self.freed_queues[queue] += 1
                 [(count, self.now, key) for key, count in sorted(self.freed_queues.items())],
             )
             self.freed_queues.clear()
@@ -187,9 +196,19 @@ class Tx:
                     " ON CONFLICT (crawl, reason) DO UPDATE SET n = n + excluded.n",
                     [(crawl.id, reason, count) for reason, count in crawl.refusals.items() if count],
                 )
+    def stir_teams(self) -> None:
+        """Teams in which something may have become claimable take part again, from the present turn on."""
+        if self.stirred_teams:
+            self.executemany(
+                "UPDATE team SET ready = 1, turn = max(turn, ?) WHERE id = ? AND ready = 0",
+                [(self.turn, team) for team in sorted(self.stirred_teams)],
+            )
+            self.stirred_teams.clear()
+
         gate = (self.next_job, self.turn, self.global_open)
         if gate != self._gate:
             self.execute("UPDATE gate SET next_job = ?, turn = ?, global_open = ? WHERE id = 1", gate)
+        self.stir_teams()
 
     def end(self, crawl: CrawlRow, status: CrawlStatus) -> None:
         """The crawl ends now: its queues take no further part."""
@@ -198,7 +217,8 @@ class Tx:
         crawl.dirty = True
         if status is not CrawlStatus.COMPLETED:
             crawl.swept = 0  # something of it may run yet
-        self.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl.id,))
+        if not crawl.swept:
+            self.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl.id,))
 
     def committed(self) -> None:
         """Called after the commit: what is now surely in the database may be remembered."""

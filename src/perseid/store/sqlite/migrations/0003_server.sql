@@ -9,6 +9,9 @@ ALTER TABLE team ADD COLUMN ready INTEGER NOT NULL DEFAULT 1;  -- 0: it surely h
 UPDATE team SET name = 'team ' || id, turn = (SELECT turn FROM gate), clock = (SELECT turn FROM gate);
 INSERT INTO team (id, name, max_active) VALUES (1, 'default', 1099511627776)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name;
+DROP INDEX team_wakeable;
+ALTER TABLE team DROP COLUMN waiting;
+CREATE INDEX team_claimable ON team (turn) WHERE ready = 1 AND active < max_active;
 CREATE UNIQUE INDEX team_name ON team (name) WHERE name <> '';
 
 CREATE TABLE api_key (
@@ -49,6 +52,12 @@ ALTER TABLE crawl ADD COLUMN max_active INTEGER;                     -- what its
 ALTER TABLE crawl ADD COLUMN gap        INTEGER NOT NULL DEFAULT 0;
 UPDATE crawl SET gap = q.gap, max_active = CASE WHEN q.gap = 0 AND q.max_active < 1099511627776 THEN q.max_active END
   FROM queue q WHERE q.crawl = crawl.id AND q.class = 2;
+
+-- A queue takes its turn among those of its team; a full team is simply not there.
+DROP INDEX queue_parked;
+DROP INDEX queue_claimable;
+ALTER TABLE queue DROP COLUMN parked;
+CREATE INDEX queue_claimable ON queue (team, turn, next_at) WHERE ready > 0 AND closed = 0 AND active < max_active;
 
 -- Scrapes are many: they are kept out of the listings of the others.
 DROP INDEX crawl_newest;
