@@ -172,6 +172,10 @@ class LlmSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     model: str = ""
     embedding_model: str = ""
     timeout_s: Seconds = 60.0
+    context_tokens: Annotated[int, Meta(ge=2048)] = 32_768
+    """Of question and answer together; what is longer is cut before it is asked about."""
+    most_at_once: Count = 8
+    """Questions in flight, of each process."""
 
 
 class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

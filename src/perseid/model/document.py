@@ -36,6 +36,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attributes: list[AttributeValues] | None = None
     answers: dict[str, Any] = {}
     """What a language model made of the page, by the `output` of each `Ask`."""
+    tokens: int = 0
+    """What the language model used for them."""
     change_tracking: dict[str, Any] | None = None
     """As in the Firecrawl contract: previousScrapeAt, changeStatus, visibility, diff, json."""
     metadata: Metadata = {}

@@ -1,0 +1,1 @@
+"""Language models over HTTP, in the protocol that OpenAI began and most servers speak."""
