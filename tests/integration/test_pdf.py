@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from base64 import b64encode
 
 import pytest
 
@@ -123,9 +124,24 @@ async def test_a_cancelled_conversion_leaves_no_process_and_frees_its_slot() -> 
 
 
 async def test_parsing_can_be_switched_off() -> None:
-    failed = await Converter().document_of(page(pdf(LINES)), ScrapeOptions(parse_pdf=False))
-    assert isinstance(failed, Failed)
-    assert failed.code == "unsupported_file"
+    body = pdf(LINES)
+    asked = ScrapeOptions(parse_pdf=False, formats=("markdown", "html", "rawHtml", "links"))
+    built = await Converter().document_of(page(body), asked)
+    assert isinstance(built, Built)
+    got = built.document
+    encoded = b64encode(body).decode()
+    assert (got.markdown, got.html, got.raw_html, got.links) == (encoded, encoded, encoded, [])
+    assert "numPages" not in got.metadata
+
+
+async def test_only_as_many_pages_are_read_as_asked_for() -> None:
+    built = await Converter().document_of(page(pdf(LINES, pages=5)), ScrapeOptions(pdf_max_pages=2))
+    assert isinstance(built, Built)
+    assert (built.document.markdown or "").count(LINES[0]) == 2
+    assert (built.document.metadata["numPages"], built.document.metadata["totalPages"]) == (2, 5)
+    built = await Converter().document_of(page(pdf(LINES, pages=2)), ScrapeOptions(pdf_max_pages=2))
+    assert isinstance(built, Built)
+    assert "totalPages" not in built.document.metadata
 
 
 async def test_heavy_html_is_built_in_a_child() -> None:

@@ -15,7 +15,7 @@ from perseid.content.conversion import Request
 from perseid.content.sniff import Kind
 
 if TYPE_CHECKING:
-    from perseid.content.pipeline import Built
+    from perseid.content.pipeline import Built, Failed
 
 
 def limit(memory_bytes: int, cpu_s: int) -> None:
@@ -36,22 +36,27 @@ def limit(memory_bytes: int, cpu_s: int) -> None:
 
 
 def answer(request: Request, body: bytes) -> bytes:
-    """The answer as JSON: a `Pdf`, or a `Built` page."""
+    """The answer as JSON: a `Pdf`, or what became of a page: `Built` and null, or null and `Failed`."""
     if request.kind is Kind.PDF:
         from perseid.content.pdf import read_pdf  # noqa: PLC0415  # only what this document needs is loaded
 
-        return msgspec.json.encode(read_pdf(body))
+        return msgspec.json.encode(read_pdf(body, max_pages=request.options.pdf_max_pages))
     return msgspec.json.encode(_page(request, body))
 
 
-def _page(request: Request, body: bytes) -> Built:
-    from perseid.content.pipeline import Built, Page, build  # noqa: PLC0415  # as above
+def _page(request: Request, body: bytes) -> tuple[Built | None, Failed | None]:
+    from perseid.content.pipeline import Built, Page, build, of_office  # noqa: PLC0415  # as above
 
     page = Page(request.url, request.source_url, request.status, tuple(request.headers), body, request.fetched_at)
+    if request.kind is Kind.DOCX:
+        from perseid.content.docx import read_docx  # noqa: PLC0415  # as above
+
+        made = of_office(page, request.options, read_docx(body))
+        return (made, None) if isinstance(made, Built) else (None, made)
     built = build(page, request.options, in_child=True)
     if not isinstance(built, Built):
         raise TypeError(f"not a page: {built}")
-    return built
+    return built, None
 
 
 def main() -> int:

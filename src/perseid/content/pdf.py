@@ -43,14 +43,14 @@ class Line(NamedTuple):
     """Set in a font of fixed width from its first to its last character."""
 
 
-def read_pdf(data: bytes) -> Pdf:
-    """The text of a PDF; trouble with the file comes back as `error`."""
+def read_pdf(data: bytes, *, max_pages: int | None = None) -> Pdf:
+    """The text of a PDF, or of its first `max_pages`; trouble with the file comes back as `error`."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         return Pdf(error=_why(str(error)))
     try:
-        return _read(document)
+        return _read(document, max_pages)
     except pypdfium2.PdfiumError as error:
         return Pdf(pages=0, error=_why(str(error)))
     finally:
@@ -65,8 +65,9 @@ def _why(message: str) -> str:
     return f"The PDF is broken: {message}"
 
 
-def _read(document: pypdfium2.PdfDocument) -> Pdf:
-    count = len(document)
+def _read(document: pypdfium2.PdfDocument, max_pages: int | None) -> Pdf:
+    total = len(document)
+    count = total if max_pages is None else min(total, max_pages)
     warnings = []
     if count > MOST_PAGES:
         warnings.append(f"pdf: only the first {MOST_PAGES} of {count} pages were read")
@@ -88,7 +89,7 @@ def _read(document: pypdfium2.PdfDocument) -> Pdf:
     if count and not characters:
         warnings.append("pdf: the pages hold images but no text; reading them needs OCR")
     title = _clean(str(document.get_metadata_value("Title") or "")).strip() or None
-    return Pdf(to_markdown(_without_running_heads(pages)), title, count, warnings)
+    return Pdf(to_markdown(_without_running_heads(pages)), title, count, total if count < total else None, warnings)
 
 
 def _clean(text: str) -> str:

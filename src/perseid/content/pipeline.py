@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perseid.content import clean, formula, selfcheck, textual
-from perseid.content.conversion import Pdf
+import msgspec
+
+from perseid.content import formula, frames, selfcheck, textual
+from perseid.content.attributes import attributes_of, unmatched
+from perseid.content.conversion import OFFICE_INSTALL, Office, Pdf, office_installed
 from perseid.content.decode import Decoded, decode
-from perseid.content.images import images_of
-from perseid.content.main import main_content
-from perseid.content.markdown import to_markdown, to_text
 from perseid.content.metadata import TAGS as HEAD_TAGS
 from perseid.content.metadata import read_head, robots_flags
+from perseid.content.render import render
 from perseid.content.resolver import Resolver
 from perseid.content.sniff import TEXTUAL, Kind, sniff
 from perseid.dom import tree as trees
 from perseid.dom import url as urls
 from perseid.links.discover import TAGS as LINK_TAGS
 from perseid.links.discover import discover, discover_text
-from perseid.model.document import Document, Metadata
+from perseid.model.document import AttributeValues, Document, Metadata
 from perseid.model.options import ScrapeOptions
 from perseid.model.verdict import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from perseid.dom.tree import Node, Tree
+    from collections.abc import Mapping, Sequence
 
 HEAVY_BYTES = 3_000_000
 """HTML beyond that goes to a child process: it would hold up everything else for a second and more."""
-_HEAVY_CHARACTERS = 12_000_000
-"""HTML beyond that is rendered whole: choosing its main content would cost more than it is worth."""
 _LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
 _READ = LINK_TAGS | HEAD_TAGS | {"script", "x-tex"}
 """What is read off the page as a whole, found by one walk."""
@@ -92,27 +91,47 @@ def build(page: Page, options: ScrapeOptions, *, in_child: bool = False) -> Buil
     if kind is Kind.EMPTY:
         return _assemble(page, options, _Content(warnings=["empty: the body holds nothing"]))
     if kind not in TEXTUAL:
-        return _of_file(kind, content_type, options)
+        return _of_file(page, options, kind)
     if kind is Kind.HTML and len(page.body) > HEAVY_BYTES and not in_child:
         return Convert(kind)
     decoded = decode(page.body, content_type=content_type, tld=urls.top_label(page.url))
     return _of_html(page, options, decoded) if kind is Kind.HTML else _of_text(page, options, decoded, kind)
 
 
-def _of_file(kind: Kind, content_type: str | None, options: ScrapeOptions) -> Convert | Failed:
-    if kind is not Kind.PDF:
-        return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, content_type))
-    if options.parse_pdf:
+def _of_file(page: Page, options: ScrapeOptions, kind: Kind) -> Built | Convert | Failed:
+    if options.formats == ("rawBase64",):
+        return _assemble(page, options, _Content())
+    if kind is Kind.PDF and not options.parse_pdf:
+        encoded = b64encode(page.body).decode("ascii")
+        return _assemble(page, options, _Content(markdown=encoded, html=encoded, raw=encoded))
+    if kind is Kind.PDF or (kind is Kind.DOCX and office_installed()):
         return Convert(kind)
-    return Failed(FailureCode.UNSUPPORTED_FILE, "This is a PDF, and parsing PDFs is switched off.")
+    return Failed(FailureCode.UNSUPPORTED_FILE, unsupported(kind, page.header("content-type")))
 
 
 def unsupported(kind: Kind, content_type: str | None) -> str:
     """The sentence for a file that no converter takes."""
     label = f" (served as {content_type})" if content_type else ""
-    if kind in {Kind.DOCX, Kind.XLSX, Kind.PPTX, Kind.ODF, Kind.EPUB, Kind.RTF, Kind.OLE}:
-        return f"No converter for {kind.value} files is installed{label}; the file was not turned into text."
+    if kind is Kind.DOCX:
+        return f"This is a Word document{label}; to have such turned into text, install the extra: {OFFICE_INSTALL}"
+    if kind in {Kind.XLSX, Kind.PPTX, Kind.ODF, Kind.EPUB, Kind.RTF, Kind.OLE}:
+        return f"There is no converter for {kind.value} files{label}; the file was not turned into text."
     return f"The body is {kind.value} data{label}, which holds no page text."
+
+
+def of_office(page: Page, options: ScrapeOptions, office: Office) -> Built | Failed:
+    """The document of an office file, for the child process that has read it."""
+    if office.error is not None:
+        return Failed(FailureCode.CONVERSION, office.error)
+    # All of it is content: there is no navigation to be left out.
+    whole = msgspec.structs.replace(options, only_main_content=False)
+    built = _of_html(page, whole, Decoded(office.html, "utf-8", "office", 1.0))
+    known = {"title": office.title, "numPages": office.pages}
+    metadata = built.document.metadata | {name: value for name, value in known.items() if value is not None}
+    warnings = [*office.warnings, *built.document.warnings]
+    title = office.title or built.document.title
+    document = msgspec.structs.replace(built.document, title=title, metadata=metadata, warnings=warnings)
+    return built._replace(document=document)
 
 
 def of_pdf(page: Page, options: ScrapeOptions, pdf: Pdf) -> Built | Failed:
@@ -120,6 +139,8 @@ def of_pdf(page: Page, options: ScrapeOptions, pdf: Pdf) -> Built | Failed:
     if pdf.error is not None:
         return Failed(FailureCode.CONVERSION, pdf.error)
     metadata: Metadata = {"numPages": pdf.pages}
+    if pdf.total is not None:
+        metadata["totalPages"] = pdf.total
     if pdf.title:
         metadata["title"] = pdf.title
     hrefs = discover_text(pdf.markdown, markdown=False)
@@ -144,6 +165,7 @@ class _Content(NamedTuple):
     raw: str | None = None
     links: list[str] | None = None
     images: list[str] | None = None
+    attributes: list[AttributeValues] | None = None
     title: str | None = None
     metadata: Mapping[str, Any] = {}
     warnings: Sequence[str] = ()
@@ -154,6 +176,10 @@ def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     text = decoded.text
     # Blanks that must not break tell a browser where to wrap; in text and code they are blanks.
     source = text.replace("&nbsp;", " ").replace("\xa0", " ")
+    attributes = None
+    if options.include_tags and frames.named(options.include_tags):
+        attributes = attributes_of(trees.parse(source), options.attributes)
+        source, options = frames.inlined(source), frames.as_divs(options)
     tree = trees.parse(source)
     elements = tree.by_tag(_READ)
     if "script" in elements and formula.occurs(tree, elements["script"]):
@@ -163,18 +189,21 @@ def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     found = discover(tree, page.url, elements)
     resolve = Resolver(found.base)
     links = resolve.listed(found.hrefs)
+    if attributes is None and options.attributes:
+        attributes = attributes_of(tree, options.attributes)
     head = read_head(tree, resolve, elements)
     if "x-tex" in elements:
         formula.drop_renderings(tree)
     warnings = [f"charset: {decoded.warning}"] if decoded.warning else []
-    shown = _render(page, options, tree, source, resolve, warnings)
+    shown = render(page.url, options, tree, source, resolve, warnings)
     content = _Content(
         markdown=shown.markdown,
         text=shown.text,
         html=shown.html,
         raw=text,
-        links=links,
+        links=links if shown.links is None else shown.links,
         images=shown.images,
+        attributes=attributes or None,
         title=head.title,
         metadata=head.metadata,
         warnings=warnings,
@@ -190,70 +219,6 @@ def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
         refresh=found.refresh.url if found.refresh else None,
         page_type=shown.page_type,
     )
-
-
-class _Shown(NamedTuple):
-    """What was read off the tree of a page."""
-
-    markdown: str | None = None
-    text: str | None = None
-    html: str | None = None
-    images: list[str] | None = None
-    page_type: str | None = None
-
-
-def _render(
-    page: Page, options: ScrapeOptions, tree: Tree, source: str, resolve: Resolver, warnings: list[str]
-) -> _Shown:
-    """All formats that are read off the tree; the tree is used up by it."""
-    formats = options.formats
-    images = images_of(tree, resolve) if "images" in formats else None
-    wanted = [name for name in formats if name in {"markdown", "html", "text"}]
-    if not wanted:
-        return _Shown(images=images)
-    nodes, page_type = _chosen(page, options, tree, source, warnings)
-    markdown, text, html, held = _formats(tree, nodes, wanted, resolve)
-    if options.only_main_content and page_type and not (markdown or text or html):
-        # Nothing was left: the whole page is better than an empty one.
-        whole = trees.parse(source)
-        markdown, text, html, held = _formats(whole, [whole.body], wanted, resolve)
-        warnings.append("main: no main content was found; the whole page was kept")
-    if markdown is not None:
-        warnings += selfcheck.check(markdown, held)
-    return _Shown(markdown, text, html, images, page_type)
-
-
-def _chosen(
-    page: Page, options: ScrapeOptions, tree: Tree, source: str, warnings: list[str]
-) -> tuple[list[Node], str | None]:
-    invalid = clean.exclude(tree, options.exclude_tags) if options.exclude_tags else []
-    nodes: list[Node]
-    page_type: str | None = None
-    if options.include_tags:
-        nodes, bad = clean.include(tree, options.include_tags)
-        invalid += bad
-    elif options.only_main_content and len(source) <= _HEAVY_CHARACTERS:
-        main = main_content(tree, url=page.url)
-        nodes, page_type = [main.node], main.page_type
-    else:
-        nodes = [tree.body]
-    warnings += [f"selector: {selector!r} is no CSS selector and was ignored" for selector in invalid]
-    for node in nodes:
-        clean.settle(tree, node)
-    return nodes, page_type
-
-
-def _formats(
-    tree: Tree, nodes: list[Node], wanted: Collection[str], resolve: Resolver
-) -> tuple[str | None, str | None, str | None, selfcheck.Source | None]:
-    """Markdown, text and HTML as far as they are wanted, and what the nodes held before."""
-    # Markdown changes the tree, so it comes last.
-    html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
-    text = to_text(tree, nodes) if "text" in wanted else None
-    if "markdown" not in wanted:
-        return None, text, html, None
-    held = selfcheck.source_of(tree, nodes)
-    return to_markdown(tree, nodes, resolve), text, html, held
 
 
 def _of_text(page: Page, options: ScrapeOptions, decoded: Decoded, kind: Kind) -> Built:
@@ -302,6 +267,11 @@ def _document(page: Page, options: ScrapeOptions, content: _Content) -> Document
     metadata = {**content.metadata, "sourceURL": page.source_url, "url": page.url, "statusCode": page.status}
     if content_type is not None:
         metadata["contentType"] = content_type
+    if page.status >= 400:
+        metadata["error"] = _phrase(page.status)
+    attributes = content.attributes
+    if attributes is None and options.attributes:
+        attributes = unmatched(options.attributes)
     return Document(
         url=page.url,
         source_url=page.source_url,
@@ -314,10 +284,19 @@ def _document(page: Page, options: ScrapeOptions, content: _Content) -> Document
         raw_html=(content.raw or "") if "rawHtml" in formats else None,
         links=(content.links or []) if "links" in formats else None,
         images=(content.images or []) if "images" in formats else None,
+        raw_base64=b64encode(page.body).decode("ascii") if "rawBase64" in formats else None,
+        attributes=attributes,
         metadata=metadata,
         warnings=list(content.warnings),
         fetched_at=page.fetched_at,
     )
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return f"HTTP status {status}"
 
 
 def _header_flags(page: Page) -> tuple[bool, bool]:

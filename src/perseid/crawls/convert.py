@@ -56,9 +56,10 @@ class Converter:
         try:
             if made.kind is Kind.PDF:
                 return of_pdf(page, options, msgspec.json.decode(answer, type=Pdf))
-            return msgspec.json.decode(answer, type=Built)
+            built, failed = msgspec.json.decode(answer, type=tuple[Built | None, Failed | None])
         except msgspec.DecodeError as error:
             return Failed(FailureCode.CONVERSION, f"The converter gave no usable answer: {error}")
+        return built or failed or Failed(FailureCode.CONVERSION, "The converter gave no answer.")
 
     async def _ask(self, request: Request, body: bytes) -> bytes | Failed:
         """One exchange with a child process, which is gone when this returns, however it returns."""

@@ -157,13 +157,9 @@ def _add(tree: Tree, node: Node, base: str, hrefs: dict[str, None], nesting: int
 
 
 def _add_frame(src: str | None, srcdoc: str | None, base: str, hrefs: dict[str, None], nesting: int) -> None:
-    html = srcdoc
+    html = inline_html(src, srcdoc)
     if html is None and src is not None:
-        head = _DATA_HTML.match(src)
-        if head is None:
-            hrefs[src] = None
-            return
-        html = _data_html(src[head.end() :], head[1])
+        hrefs[src] = None
     if not html or nesting == 0:
         return
     inner = _discover(trees.parse(html[:MAX_INLINE]), base, nesting - 1)
@@ -172,6 +168,14 @@ def _add_frame(src: str | None, srcdoc: str | None, base: str, hrefs: dict[str, 
         found = href if inner.base == base else urls.join(href, inner.base)
         if found is not None:
             hrefs[found] = None
+
+
+def inline_html(src: str | None, srcdoc: str | None) -> str | None:
+    """The document of a frame that stands in the page itself; None where it would have to be fetched."""
+    if srcdoc is not None or src is None:
+        return srcdoc
+    head = _DATA_HTML.match(src)
+    return None if head is None else _data_html(src[head.end() :], head[1])
 
 
 def _data_html(body: str, parameters: str) -> str:

@@ -105,8 +105,8 @@ class ScrapeOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Turn documents (PDF) into text; without, their bytes come in Base64 as the markdown."""
     pdf_max_pages: int | None = None
     verify_tls: bool = True
-    remove_base64_images: bool = False
-    """Put a placeholder where markdown would hold an image's bytes; without, such images are left out."""
+    remove_base64_images: bool | None = None
+    """Images whose bytes stand in the page are in markdown a placeholder (True), what they are (False), or left out."""
     links_of_content: bool = False
     """`links` lists those of the chosen content rather than of the whole page."""
     attributes: tuple[AttributeQuery, ...] = ()

@@ -149,12 +149,21 @@ def test_links_in_markdown_bodies_are_found() -> None:
     assert got.document.title == "T"
 
 
-@pytest.mark.parametrize("body", [b"\x89PNG\r\n\x1a\n", b"PK\x03\x04word/[Content_Types].xml", b"\x1f\x8b\x08"])
+@pytest.mark.parametrize("body", [b"\x89PNG\r\n\x1a\n", b"PK\x03\x04xl/[Content_Types].xml", b"\x1f\x8b\x08"])
 def test_files_without_a_converter_fail_by_name(body: bytes) -> None:
     made = build(page(body), ScrapeOptions())
     assert isinstance(made, Failed)
     assert made.code == "unsupported_file"
-    assert any(kind in made.message for kind in ("image", "docx", "archive"))
+    assert any(kind in made.message for kind in ("image", "xlsx", "archive"))
+
+
+def test_a_word_document_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    word = page(b"PK\x03\x04word/[Content_Types].xml")
+    assert build(word, ScrapeOptions()) == Convert(Kind.DOCX)
+    monkeypatch.setattr("perseid.content.pipeline.office_installed", lambda: False)
+    made = build(word, ScrapeOptions())
+    assert isinstance(made, Failed)
+    assert (made.code, 'pip install "perseid[office]"' in made.message) == ("unsupported_file", True)
 
 
 def test_pdf_and_heavy_html_ask_for_a_process_of_their_own() -> None:
@@ -171,7 +180,8 @@ def test_an_empty_body_is_an_empty_document_with_a_warning() -> None:
 def test_an_error_page_is_built_too() -> None:
     made = build(page(HTML)._replace(status=404), ScrapeOptions())
     assert isinstance(made, Built)
-    assert made.document.metadata["statusCode"] == 404
+    assert (made.document.metadata["statusCode"], made.document.metadata["error"]) == (404, "Not Found")
+    assert "error" not in document(HTML).metadata
 
 
 @given(
