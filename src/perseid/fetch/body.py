@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from aiohttp import StreamReader
+from perseid.fetch.broken import BodyTooLarge, BodyTruncated
 
+if TYPE_CHECKING:
     from perseid.fetch.inflate import Inflater
+    from perseid.fetch.wire import Wire
 
 _SNIFF = 512
 _SLICE = 16 * 1024
@@ -16,14 +17,6 @@ _BREATHE = 1024 * 1024
 _DOCUMENT_TYPES = ("application/pdf", "application/x-pdf", "application/zip", "application/msword",
                    "application/vnd.", "application/epub+zip", "application/rtf")  # fmt: skip
 _DOCUMENT_MAGIC = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rtf")
-
-
-class BodyTooLarge(Exception):
-    """The body passed its cap."""
-
-
-class BodyTruncated(Exception):
-    """The connection ended properly, the compressed stream inside did not."""
 
 
 class Bounds(NamedTuple):
@@ -56,15 +49,15 @@ class BodyReader:
         self._since_breath = 0
         self._parts: list[bytes] = []
 
-    async def read(self, content: StreamReader) -> bytes:
+    async def read(self, wire: Wire) -> bytes:
         """The body, decoded.
 
-        Raises `BodyTooLarge`, `BodyTruncated`, `CorruptBody`, and what the stream raises when it breaks.
+        Raises `BodyTooLarge`, `BodyTruncated`, `CorruptBody`, and what the wire raises when it breaks.
         """
         widest = max(self._bounds.html, self._bounds.document)
         if self._length is not None and self._length > widest and not self._bounds.cut:
             raise self._too_large(widest)
-        while data := await content.readany():
+        while data := await wire.read():
             self.wire += len(data)
             if self._inflater is None:
                 full = self._take(data)

@@ -11,10 +11,6 @@ from perseid.errors import ConfigError
 _DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
-class ProxyRefused(Exception):
-    """A SOCKS proxy did not open the tunnel; not an OSError, which would be taken for the site's."""
-
-
 class Proxy(msgspec.Struct, frozen=True):
     """A proxy URL taken apart. `url` keeps the credentials and must not be shown."""
 

@@ -8,8 +8,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,8 +21,8 @@ class Found(NamedTuple):
     address: str
 
 
-class Resolver(AbstractResolver):
-    """Shared by all pools of a fetcher. Answers are kept for a minute; the guard judges them at every use."""
+class Resolver:
+    """Answers are kept for a minute; the guard judges them at every use."""
 
     def __init__(
         self, *, ask: Callable[[str], list[Found]] | None = None, now_s: Callable[[], float] = time.monotonic
@@ -49,22 +47,6 @@ class Resolver(AbstractResolver):
                 self._known.clear()
         self._known[host] = (now + TTL_S, found)
         return found
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        return [
-            ResolveResult(
-                hostname=host,
-                host=found.address,
-                port=port,
-                family=found.family,
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for found in await self.lookup(host)
-            if family in (socket.AF_UNSPEC, found.family)
-        ]
 
     async def close(self) -> None:
         self._known.clear()

@@ -1,109 +1,81 @@
-"""Connections through a SOCKS5 proxy (RFC 1928), with the same protocol behind them as all others."""
+"""Asking a SOCKS5 proxy for a tunnel (RFC 1928, RFC 1929), on a socket that is connected to it."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from typing import TYPE_CHECKING, Any
+import socket
+from ipaddress import IPv4Address, ip_address
+from typing import TYPE_CHECKING
 
-import aiohttp
-import python_socks
-from aiohttp_socks import ProxyConnector, ProxyType
-from python_socks.async_.asyncio.v2 import Proxy as Dialer
-
-from perseid.fetch.exchange import CURRENT
-from perseid.fetch.mend import LenientHandler
-from perseid.fetch.proxy import ProxyRefused
+from perseid.fetch.broken import ProxyRefused
 
 if TYPE_CHECKING:
     from perseid.fetch.proxy import Proxy
 
-
-_DIALER_ERRORS = (
-    python_socks.ProxyConnectionError,
-    python_socks.ProxyTimeoutError,
-    python_socks.ProxyError,
-)
-
-
-class _TunnelHandler(LenientHandler):
-    """Holds the stream writer, whose finalizer would close the transport under us."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter) -> None:
-        super().__init__(loop)
-        self._tunnel_writer = writer
+_NO_METHOD = 0xFF
+_PASSWORD = 2
+_REFUSALS = {
+    1: "general failure",
+    2: "not allowed by its rules",
+    3: "network unreachable",
+    4: "host unreachable",
+    5: "connection refused",
+    6: "expired",
+    7: "command not supported",
+    8: "kind of address not supported",
+}
 
 
-class SocksConnector(ProxyConnector):
-    """A pool of tunnels through one proxy. Names are resolved by the proxy, addresses passed as they are.
-
-    Other than in the base class, TLS is checked against the name asked for, though the proxy was told an
-    address.
-    """
-
-    def __init__(self, proxy: Proxy, **options: Any) -> None:
-        parameters: dict[str, Any] = {
-            "proxy_type": ProxyType.SOCKS5,
-            "host": proxy.host,
-            "port": proxy.port,
-            "username": proxy.username,
-            "password": proxy.password,
-            "rdns": True,
-        }
-        super().__init__(**parameters, **options)
-        self._dialer = Dialer(**parameters)
-
-    async def _wrap_create_connection(
-        self,
-        *_args: Any,
-        addr_infos: list[Any],
-        req: aiohttp.ClientRequest,
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature of the base class
-        **options: Any,
-    ) -> Any:
-        CURRENT.get().fresh = True
-        host, port = addr_infos[0][4][:2]
-        try:
-            stream = await self._dialer.connect(dest_host=host, dest_port=port, timeout=timeout.sock_connect)
-        except _DIALER_ERRORS as error:
-            raise ProxyRefused(str(error)) from error
-        context = options.get("ssl")
-        return await self._take_over(stream.writer, context, options.get("server_hostname"), req)
-
-    async def _take_over(
-        self,
-        writer: asyncio.StreamWriter,
-        context: ssl.SSLContext | None,
-        server_hostname: str | None,
-        req: aiohttp.ClientRequest,
-    ) -> tuple[asyncio.BaseTransport, LenientHandler]:
-        protocol = _TunnelHandler(asyncio.get_running_loop(), writer)
-        transport = writer.transport
-        if context is None:
-            transport.set_protocol(protocol)
-        else:
-            transport = await _secured(transport, protocol, context, server_hostname, req)
-        protocol.connection_made(transport)
-        return transport, protocol
+async def open_tunnel(link: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Afterwards the socket leads to `host`, a name or an address. Raises `ProxyRefused`."""
+    talk = _Talk(link)
+    methods = b"\0" if proxy.username is None else b"\0\2"
+    version, method = await talk.exchange(b"\5%c%b" % (len(methods), methods), 2)
+    if version != 5 or method == _NO_METHOD:
+        raise ProxyRefused("it is no SOCKS5 proxy, or wants credentials")
+    if method == _PASSWORD:
+        user, password = (proxy.username or "").encode(), (proxy.password or "").encode()
+        if not (0 < len(user) < 256 and len(password) < 256):
+            raise ProxyRefused("the credentials are too long for it")
+        _, status = await talk.exchange(b"\1%c%b%c%b" % (len(user), user, len(password), password), 2)
+        if status:
+            raise ProxyRefused("it wants other credentials")
+    elif method:
+        raise ProxyRefused("it is no SOCKS5 proxy, or wants credentials")
+    reply = await talk.exchange(b"\5\1\0%b%b" % (_address(host), port.to_bytes(2, "big")), 4)
+    if reply[1]:
+        raise ProxyRefused(f"it answered {reply[1]}: {_REFUSALS.get(reply[1], 'unknown')}")
+    # The address it connects from is of no use, but must be read past.
+    size = {1: 4, 4: 16}.get(reply[3])
+    if size is None:
+        (size,) = await talk.exchange(b"", 1)
+    await talk.exchange(b"", size + 2)
 
 
-async def _secured(
-    raw: asyncio.WriteTransport,
-    protocol: LenientHandler,
-    context: ssl.SSLContext,
-    server_hostname: str | None,
-    req: aiohttp.ClientRequest,
-) -> asyncio.WriteTransport:
-    secured: asyncio.Transport | None = None
+def _address(host: str) -> bytes:
     try:
-        secured = await asyncio.get_running_loop().start_tls(raw, protocol, context, server_hostname=server_hostname)
-    except ssl.CertificateError as error:
-        raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
-    except ssl.SSLError as error:
-        raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
-    finally:
-        if secured is None:
-            raw.abort()
-    if secured is None:
-        raise aiohttp.ServerDisconnectedError
-    return secured
+        address = ip_address(host)
+    except ValueError:
+        name = host.encode()
+        if len(name) > 255:
+            raise ProxyRefused(f"the name {host[:40]}… is too long for it") from None
+        return b"\3%c%b" % (len(name), name)
+    return (b"\1" if isinstance(address, IPv4Address) else b"\4") + address.packed
+
+
+class _Talk:
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+
+    async def exchange(self, question: bytes, size: int) -> bytes:
+        """Say something, and read an answer of `size` bytes and not one more: behind it the site speaks."""
+        if question:
+            await self._loop.sock_sendall(self._link, question)
+        answer = b""
+        while len(answer) < size:
+            data = await self._loop.sock_recv(self._link, size - len(answer))
+            if not data:
+                raise ProxyRefused("it closed the connection")
+            answer += data
+        return answer

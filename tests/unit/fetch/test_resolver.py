@@ -45,12 +45,6 @@ async def test_failures_are_not_kept(names):
     assert len(asked) == 2
 
 
-async def test_the_family_is_the_callers_choice(names):
-    subject, _, _ = names
-    hosts = await subject.resolve("a.test", 8080, socket.AF_INET)
-    assert [(host["host"], host["port"]) for host in hosts] == [("192.0.2.1", 8080)]
-
-
 async def test_it_works_again_after_closing(names):
     subject, asked, _ = names
     await subject.lookup("a.test")
