@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perseid.answers.nesting import twice
+from perseid.model.options import ChangeTracking
 from perseid.ports.llm import LanguageModel
 
 _SYSTEM = (
@@ -20,6 +21,26 @@ class Changes(NamedTuple):
 
     fields: dict[str, dict[str, Any]]
     tokens: int = 0
+
+
+class Comparer:
+    """Compares by one model, as change tracking wants it."""
+
+    def __init__(self, model: LanguageModel, *, timeout_s: float) -> None:
+        self._model = model
+        self._timeout_s = timeout_s
+
+    async def __call__(self, tracking: ChangeTracking, previous: str, current: str) -> dict[str, dict[str, Any]]:
+        """`{field: {"previous": …, "current": …}}`. Raises `Unavailable`, `ConfigError`."""
+        changes = await compare_json(
+            self._model,
+            previous,
+            current,
+            prompt=tracking.prompt,
+            schema=tracking.schema,
+            timeout_s=self._timeout_s,
+        )
+        return changes.fields
 
 
 async def compare_json(

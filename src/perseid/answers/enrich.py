@@ -39,14 +39,16 @@ def for_asks(options: ScrapeOptions) -> ScrapeOptions:
 
 
 class Enricher:
-    """Puts asks to one language model."""
+    """Puts asks to one language model; all of a page are over `within_s` after the work on it began."""
 
-    def __init__(self, model: LanguageModel, *, timeout_s: float) -> None:
+    def __init__(self, model: LanguageModel, *, timeout_s: float, within_s: float) -> None:
         self._model = model
         self._timeout_s = timeout_s
+        self._within_s = within_s
 
-    async def enrich(self, document: Document, options: ScrapeOptions, *, left_s: float) -> Document:
-        """A document read with `for_asks`, with its answers, within `left_s` seconds; raises no planned error."""
+    async def enrich(self, document: Document, options: ScrapeOptions, *, spent_s: float) -> Document:
+        """A document read with `for_asks`, with its answers; raises no planned error."""
+        left_s = self._within_s - spent_s
         hindrance = _hindrance(document, left_s)
         if hindrance:
             answers = [Answer(ask, warning=hindrance) for ask in options.asks]

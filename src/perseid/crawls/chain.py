@@ -91,6 +91,12 @@ class Chain:
         self._clock = clock
         self._gap_us = lease.gap_us
         self._requested_at: float | None = None
+        self._began_s = clock.monotonic_s()
+
+    @property
+    def spent_s(self) -> float:
+        """Since the work under this lease began."""
+        return self._clock.monotonic_s() - self._began_s
 
     @property
     def redirected(self) -> bool:

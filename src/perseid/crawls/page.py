@@ -6,6 +6,7 @@ import asyncio
 
 import msgspec
 
+from perseid.answers.enrich import Enricher, for_asks
 from perseid.content.pipeline import Built, Page
 from perseid.content.pipeline import Failed as NoDocument
 from perseid.crawls.chain import Arrival, Chain
@@ -33,13 +34,21 @@ class PageJob:
     """Runs page and kickoff leases; one instance serves a worker."""
 
     def __init__(
-        self, *, converter: Converter, blobs: Blobs, robots: RobotsSource, clock: Clock, blob_bytes: int
+        self,
+        *,
+        converter: Converter,
+        blobs: Blobs,
+        robots: RobotsSource,
+        clock: Clock,
+        blob_bytes: int,
+        enricher: Enricher,
     ) -> None:
         self._converter = converter
         self._blobs = blobs
         self._robots = robots
         self._clock = clock
         self._blob_bytes = blob_bytes
+        self._enricher = enricher
         self._packer = Packer()
 
     async def run(self, lease: Lease, chain: Chain) -> Finished:
@@ -54,14 +63,14 @@ class PageJob:
                 code=f"http_{response.status}",
                 message=f"the site answered {response.status}",
                 status=response.status,
-                document=None if isinstance(built, NoDocument) else await self._store(lease, built.document),
+                document=None if isinstance(built, NoDocument) else await self._store(chain, built.document),
             )
             return await self._finish(lease, chain, end, _NO_LINKS, final)
         if isinstance(built, NoDocument):
             end = self._no_document(lease, built, response)
             return await self._finish(lease, chain, end, _NO_LINKS, final)
         judged = self._judge(built, lease, response, context)
-        return await self._finish(lease, chain, await self._end(lease, built, context, response.url), judged, final)
+        return await self._finish(lease, chain, await self._end(chain, built, response.url), judged, final)
 
     def _no_document(self, lease: Lease, built: NoDocument, response: Response) -> End:
         """A failure, unless somebody started from a packed sitemap: its job reads it."""
@@ -73,13 +82,14 @@ class PageJob:
             return Refused(denial=Denial(DenialReason.FILE_TYPE, "gz", ".gz"), uncount=True)
         return Failed(code=built.code.value, message=built.message, status=response.status)
 
-    async def _end(self, lease: Lease, built: Built, context: CrawlContext, final_url: str) -> End:
+    async def _end(self, chain: Chain, built: Built, final_url: str) -> End:
         """Done, unless it is a start page that its own rules refuse: that one only gives its links."""
-        if lease.kind is JobKind.KICKOFF and context.scope is not None:
+        context = chain.context
+        if chain.lease.kind is JobKind.KICKOFF and context.scope is not None:
             denial = context.scope.judge_url(final_url)
             if denial is not None and denial.reason in _OWN_RULES:
                 return Refused(denial=denial, uncount=True)
-        return Done(document=await self._store(lease, built.document))
+        return Done(document=await self._store(chain, built.document))
 
     async def _build(self, lease: Lease, response: Response, context: CrawlContext) -> Built | NoDocument:
         page = Page(
@@ -90,7 +100,7 @@ class PageJob:
             body=response.body,
             fetched_at=response.cached_at or self._clock.now_us(),
         )
-        built = await self._converter.document_of(page, context.options.scrape)
+        built = await self._converter.document_of(page, for_asks(context.options.scrape))
         if isinstance(built, Built) and (context.cache.reads or context.cache.store):
             cached = response.cached_at is not None
             built = built._replace(document=msgspec.structs.replace(built.document, cached=cached))
@@ -101,7 +111,10 @@ class PageJob:
             return _NO_LINKS
         return context.scope.judge(built.hrefs, base=built.base, page_url=response.url, page_depth=lease.depth)
 
-    async def _store(self, lease: Lease, document: Document) -> StoredDocument:
+    async def _store(self, chain: Chain, document: Document) -> StoredDocument:
+        lease, options = chain.lease, chain.context.options.scrape
+        if options.asks:
+            document = await self._enricher.enrich(document, options, spent_s=chain.spent_s)
         body = self._packer.pack(document)
         blob = None
         if len(body) > self._blob_bytes:

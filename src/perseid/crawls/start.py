@@ -67,7 +67,7 @@ def check_scrape(options: ScrapeOptions) -> None:
     for name in options.formats:
         if name not in FORMATS:
             raise ConfigError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
-    if not options.formats:
+    if not options.formats and not options.asks:
         raise ConfigError(f"no format chosen; choose from {', '.join(FORMATS)}")
     if not 0 < options.timeout_s < math.inf:
         raise ConfigError(f"the timeout must be above 0 s, not {options.timeout_s}")

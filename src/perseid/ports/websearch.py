@@ -26,6 +26,9 @@ class Hit(NamedTuple):
     description: str
     image_url: str | None = None
     date: str | None = None
+    width: int | None = None
+    height: int | None = None
+    """Of the image, in pixels."""
 
 
 class WebSearch(Protocol):

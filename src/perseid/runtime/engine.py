@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 
+from perseid.answers.enrich import Enricher
 from perseid.config.settings import Settings
 from perseid.crawls.cache import CachingFetcher
 from perseid.crawls.chain import FetchPolicy
@@ -26,6 +27,7 @@ from perseid.observe import metrics, trace
 from perseid.observe.telemetry import LogTelemetry, SeveralTelemetries
 from perseid.ports.store import HostDefaults
 from perseid.ports.telemetry import Telemetry
+from perseid.runtime.backends import language_model
 from perseid.runtime.blocklist import BlockList
 from perseid.runtime.clock import SystemClock
 from perseid.store.blobs import FileBlobs
@@ -96,6 +98,7 @@ class Engine:
             self.fetcher, self.clock, store=store, agents=settings.robots.agents, ttl_s=settings.robots.ttl_s
         )
         self.converter = Converter()
+        self.model = language_model(settings.llm, self.clock)
         self.executor = self._executor(allow_named_host=allow_named_host)
 
     @classmethod
@@ -126,6 +129,11 @@ class Engine:
             robots=self.robots,
             clock=self.clock,
             blob_bytes=self.settings.store.blob_bytes,
+            enricher=Enricher(
+                self.model,
+                timeout_s=self.settings.llm.timeout_s,
+                within_s=_JOB_DEADLINE_S - _LEASE_MARGIN_S / 2,
+            ),
         )
         return Executor(
             fetcher=CachingFetcher(RevalidatingFetcher(self.fetcher, self.store.pages), self.store.pages, self.clock),
@@ -149,6 +157,7 @@ class Engine:
 
     async def close(self) -> None:
         await self.fetcher.close()
+        await self.model.close()
         await self.store.close()
 
     async def work(

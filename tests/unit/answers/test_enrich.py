@@ -28,8 +28,8 @@ def document(**fields: Any) -> Document:
 
 
 async def enrich(model: Any, *asks: Ask, page: Document | None = None, left_s: float = 60, **options: Any) -> Document:
-    return await Enricher(model, timeout_s=30).enrich(
-        page or document(), ScrapeOptions(asks=asks, **options), left_s=left_s
+    return await Enricher(model, timeout_s=30, within_s=150).enrich(
+        page or document(), ScrapeOptions(asks=asks, **options), spent_s=150 - left_s
     )
 
 
