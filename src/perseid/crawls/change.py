@@ -11,7 +11,7 @@ import msgspec
 
 from perseid.content.diff import diff, same
 from perseid.crawls.pack import squeeze, unpack
-from perseid.errors import Unavailable
+from perseid.errors import PerseidError
 from perseid.model.document import Document
 from perseid.model.options import ChangeTracking
 from perseid.ports.known import Snapshot, Snapshots
@@ -95,7 +95,7 @@ class ChangeTracker:
             return ["changeTracking: comparing by fields needs a language model, and none is configured"]
         try:
             found["json"] = await self._compare(tracking, old, new)
-        except Unavailable as error:
+        except PerseidError as error:
             return [f"changeTracking: {error}"]
         return []
 

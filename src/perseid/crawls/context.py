@@ -99,6 +99,10 @@ def compile_context(
             year=1970 + crawl.created_at // 31_556_952_000_000,
         )
     start_host = parsed.host if parsed else ""
+    cache = options.scrape.cache
+    if options.scrape.change_tracking is not None and not cache.offline:
+        # What is to be compared with earlier versions is asked of the site.
+        cache = msgspec.structs.replace(cache, max_age_s=None)
     keeps = not (crawl.terms and msgspec.json.decode(crawl.terms, type=Terms).zero_retention)
     return CrawlContext(
         crawl,
@@ -109,7 +113,7 @@ def compile_context(
         start_host,
         obey,
         tuple(blocked_hosts),
-        cache=options.scrape.cache if keeps else _without_traces(options.scrape.cache),
+        cache=cache if keeps else _without_traces(cache),
         revalidate=options.scrape.revalidate and keeps,
         realm=b"%d" % crawl.team,
         keeps=keeps,

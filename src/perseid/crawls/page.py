@@ -10,6 +10,7 @@ from perseid.answers.enrich import Enricher, for_asks
 from perseid.content.pipeline import Built, Page
 from perseid.content.pipeline import Failed as NoDocument
 from perseid.crawls.chain import Arrival, Chain
+from perseid.crawls.change import ChangeTracker
 from perseid.crawls.context import CrawlContext, Note
 from perseid.crawls.convert import Converter
 from perseid.crawls.pack import Packer
@@ -41,6 +42,7 @@ class PageJob:
         robots: RobotsSource,
         clock: Clock,
         blob_bytes: int,
+        changes: ChangeTracker,
         enricher: Enricher,
     ) -> None:
         self._converter = converter
@@ -48,6 +50,7 @@ class PageJob:
         self._robots = robots
         self._clock = clock
         self._blob_bytes = blob_bytes
+        self._changes = changes
         self._enricher = enricher
         self._packer = Packer()
 
@@ -104,6 +107,11 @@ class PageJob:
         if isinstance(built, Built) and (context.cache.reads or context.cache.store):
             cached = response.cached_at is not None
             built = built._replace(document=msgspec.structs.replace(built.document, cached=cached))
+        tracking = context.options.scrape.change_tracking
+        if isinstance(built, Built) and tracking is not None and context.keeps:
+            team = context.crawl.team
+            tracked = await self._changes.track(built.document, tracking, team=team, lease=lease)
+            built = built._replace(document=tracked)
         return built
 
     def _judge(self, built: Built, lease: Lease, response: Response, context: CrawlContext) -> Judged:

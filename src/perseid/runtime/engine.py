@@ -10,6 +10,7 @@ from perseid.answers.enrich import Enricher
 from perseid.config.settings import Settings
 from perseid.crawls.cache import CachingFetcher
 from perseid.crawls.chain import FetchPolicy
+from perseid.crawls.change import ChangeTracker
 from perseid.crawls.context import Contexts
 from perseid.crawls.convert import Converter
 from perseid.crawls.executor import Executor
@@ -129,6 +130,7 @@ class Engine:
             robots=self.robots,
             clock=self.clock,
             blob_bytes=self.settings.store.blob_bytes,
+            changes=ChangeTracker(self.store.known),
             enricher=Enricher(
                 self.model,
                 timeout_s=self.settings.llm.timeout_s,
