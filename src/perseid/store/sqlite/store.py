@@ -34,6 +34,7 @@ from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.gates import take_settings
+from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.pages import SqlitePageCache
 from perseid.store.sqlite.reader import SqliteReader
 from perseid.store.sqlite.start import start
@@ -97,6 +98,10 @@ class SqliteStore(SqliteReader):
     @property
     def pages(self) -> SqlitePageCache:
         return SqlitePageCache(self._write, self._all)
+
+    @property
+    def known(self) -> SqliteKnown:
+        return SqliteKnown(self._write, self._all)
 
     async def close(self) -> None:
         await self._run(self._writer.close)
