@@ -123,7 +123,7 @@ async def _whole(answer: aiohttp.ClientResponse) -> bytes:
         parts.append(part)
         size += len(part)
         if size > _MOST_BYTES:
-            raise aiohttp.ClientPayloadError(f"the answer is larger than {_MOST_BYTES >> 20} MB")
+            raise Unavailable(f"the language model's answer is larger than {_MOST_BYTES >> 20} MB")
     return b"".join(parts)
 
 

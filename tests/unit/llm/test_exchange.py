@@ -79,6 +79,13 @@ async def test_a_server_that_is_not_there_is_told(server: Server, model: ChatMod
     assert raised.value.retryable
 
 
+async def test_an_answer_without_an_end_is_broken_off(server: Server, model: ChatModel) -> None:
+    server.say(Answer(body=b"x" * 1_000_000, endless=True))
+    with pytest.raises(Unavailable, match="larger than 16 MB"):
+        await ask(model)
+    assert len(server.asked) == 1
+
+
 async def test_a_refused_key_is_told_without_the_key(server: Server, model: ChatModel) -> None:
     server.say(refusal(401, "Incorrect API key provided: sk-secret-1234"))
     with pytest.raises(Unavailable, match="PERSEID_LLM__API_KEY") as raised:
