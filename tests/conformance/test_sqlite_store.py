@@ -68,6 +68,9 @@ class SqliteBackend:
         connection.close()
         return {table: rows for table, rows in found.items() if rows}
 
+    async def holds(self, mark: bytes) -> bool:
+        return any(mark in path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
+
     async def dispose(self) -> None:
         shutil.rmtree(self.folder)
 

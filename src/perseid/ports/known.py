@@ -32,6 +32,8 @@ class KnownUrls(Protocol):
 
 
 class Snapshots(Protocol):
+    """Versions of pages by team, URL and tag."""
+
     async def snapshot(self, team: int, url: str, tag: str) -> Snapshot | None: ...
 
     async def put_snapshot(self, team: int, url: str, tag: str, snapshot: Snapshot) -> None:
@@ -41,3 +43,7 @@ class Snapshots(Protocol):
     async def forget_snapshots(self, before_us: int) -> int:
         """Drop those that were taken before."""
         ...
+
+
+class Known(KnownUrls, Snapshots, Protocol):
+    """All that is remembered beyond a crawl."""

@@ -296,6 +296,22 @@ class Store(Protocol):
         """
         ...
 
+    async def mark_delivered(self, crawl: CrawlId, seq: int) -> None:
+        """The caller has read the documents up to `seq`; with all of an ended crawl read, it may be erased."""
+        ...
+
+    async def erasures(self, *, limit: int = 100) -> list[CrawlId]:
+        """Crawls under zero retention that are to be erased now: delivered, or ended an hour ago."""
+        ...
+
+    async def erase(self, *crawls: CrawlId) -> bool:
+        """Take every URL, text and option of ended crawls out of the database and its files; counters stay.
+
+        Several at once cost hardly more than one. Bodies kept outside go before that, by whoever put them there.
+        False where that could not be finished now: one runs, or others read what is to go. Call it again.
+        """
+        ...
+
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
         """Compare leases with slots, and rows with counters of the newest `crawls` crawls; repairs nothing."""
         ...

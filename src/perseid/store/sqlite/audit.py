@@ -67,7 +67,9 @@ def audit(connection: Connection, *, crawls: int) -> list[AuditFinding]:
         findings += [AuditFinding(*row) for row in connection.execute(_PLACES) if row[1] != row[2]]
     finally:
         connection.execute("COMMIT")
-    for (crawl,) in list(connection.execute("SELECT id FROM crawl ORDER BY id DESC LIMIT ?", (crawls,))):
+    for (crawl,) in list(
+        connection.execute("SELECT id FROM crawl WHERE erased_at IS NULL ORDER BY id DESC LIMIT ?", (crawls,))
+    ):
         connection.execute("BEGIN")
         try:
             findings += [

@@ -70,6 +70,7 @@ def connect(path: Path, *, cache_kib: int, busy_timeout_s: float) -> Connection:
             "temp_store=MEMORY",
             "foreign_keys=OFF",
             "trusted_schema=OFF",
+            "secure_delete=ON",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
     return connection

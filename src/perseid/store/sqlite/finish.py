@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perseid.model.job import EndState, JobKind
+from perseid.model.terms import EventKind
 from perseid.model.verdict import Denied, FailureCode
 from perseid.ports.store import Again, Done, Failed, Finished, NewUrl, Refused, StoredDocument
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, remembered, shorten
+from perseid.store.sqlite.known import remember
 from perseid.store.sqlite.tx import CrawlRow, Tx
 
 _GONE = ("http_404", "http_410")
@@ -184,6 +186,7 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
                 state = EndState.DUPLICATE
             elif end.document is not None:
                 seq, status = _store(tx, crawl, job, end.document, EndState.DONE), end.document.status
+                remember(tx, crawl.team, end.document)
         case Failed():
             state, code, message, status = EndState.FAILED, end.code, end.message, end.status
             if end.document is not None:
@@ -214,6 +217,8 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
         ),
     )
     count_end(crawl, state, counted=bool(flags & COUNTED))
+    if flags & COUNTED and state is not EndState.DUPLICATE:
+        tx.tell(crawl, EventKind.PAGE, job)
 
 
 def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
@@ -272,8 +277,10 @@ def fail_jobs(
             for job, _flags, attempts in jobs
         ],
     )
-    for _job, flags, _attempts in jobs:
+    for job, flags, _attempts in jobs:
         count_end(crawl, EndState.FAILED, counted=bool(flags & COUNTED))
+        if flags & COUNTED:
+            tx.tell(crawl, EventKind.PAGE, job)
 
 
 def poisoned(item: Finished, message: str) -> Finished | None:

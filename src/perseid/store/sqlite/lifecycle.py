@@ -10,6 +10,7 @@ from perseid.model.verdict import Denied, FailureCode
 from perseid.ports.store import Lease, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit, refuse
+from perseid.store.sqlite.erase import clear_rows
 from perseid.store.sqlite.finish import fail_jobs, fail_waiting
 from perseid.store.sqlite.start import cleaned
 from perseid.store.sqlite.tx import SCRAPING, Tx, clean
@@ -165,25 +166,9 @@ def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:
 
 def prune_chunk(tx: Tx, crawl: int, chunk: int) -> bool:
     """Delete up to `chunk` rows of each kind; True when the crawl is gone altogether."""
-    jobs = tx.all(
-        "DELETE FROM url WHERE id IN (SELECT id FROM url WHERE crawl = ? LIMIT ?) RETURNING id",
-        (crawl, chunk),
-    )
-    tx.executemany("DELETE FROM ended WHERE job = ?", jobs)
-    left = len(jobs) == chunk
-    for statement in (
-        "DELETE FROM document WHERE id IN (SELECT id FROM document WHERE crawl = ? LIMIT ?)",
-        "DELETE FROM denied WHERE id IN (SELECT id FROM denied WHERE crawl = ? LIMIT ?)",
-        "DELETE FROM edge WHERE (crawl, parent, child) IN (SELECT crawl, parent, child FROM edge"
-        " WHERE crawl = ? LIMIT ?)",
-        "DELETE FROM cut WHERE (crawl, parent, key) IN (SELECT crawl, parent, key FROM cut WHERE crawl = ? LIMIT ?)",
-        "DELETE FROM variant WHERE (crawl, key, url) IN (SELECT crawl, key, url FROM variant WHERE crawl = ? LIMIT ?)",
-    ):
-        tx.execute(statement, (crawl, chunk))
-        left = left or tx.connection.changes() == chunk
-    if left:
+    if not clear_rows(tx, crawl, chunk):
         return False
-    tx.execute("DELETE FROM denied_count WHERE crawl = ?", (crawl,))
-    tx.execute("DELETE FROM idempotency WHERE crawl = ?", (crawl,))
+    for table in ("denied_count", "idempotency", "erasure"):
+        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - one of three constants
     tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))
     return True

@@ -55,9 +55,20 @@ def _reopen(tx: Tx, crawl: int) -> None:
     row = tx.one("SELECT due_at FROM outbox WHERE crawl = ? ORDER BY due_at LIMIT 1", (crawl,))
     if row is None:
         tx.execute("DELETE FROM outbox_lane WHERE crawl = ?", (crawl,))
+        _told(tx, crawl)
         return
     tx.execute(
         "UPDATE outbox_lane SET next_at = max(held_until, ?), lock = 0, busy = 0 WHERE crawl = ?", (row[0], crawl)
+    )
+
+
+def _told(tx: Tx, crawl: int) -> None:
+    """No event is left: if every page of an ended crawl was told and taken, it has been delivered."""
+    tx.execute(
+        "UPDATE erasure SET due_at = min(due_at, ?1) WHERE crawl = (SELECT id FROM crawl WHERE id = ?2 AND status <> 0"
+        " AND events & ?3) AND NOT EXISTS (SELECT 1 FROM delivery WHERE crawl = ?2 AND final = 1"
+        " AND coalesce(status, 0) NOT BETWEEN 200 AND 299)",
+        (tx.now, crawl, int(EventKind.PAGE)),
     )
 
 

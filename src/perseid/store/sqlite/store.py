@@ -28,15 +28,17 @@ from perseid.ports.store import (
     StepResult,
     WorkerSeen,
 )
-from perseid.store.sqlite import gates, lifecycle
+from perseid.store.sqlite import erase, gates, lifecycle
 from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.gates import take_settings
 from perseid.store.sqlite.known import SqliteKnown
+from perseid.store.sqlite.outbox import SqliteOutbox
 from perseid.store.sqlite.pages import SqlitePageCache
 from perseid.store.sqlite.reader import SqliteReader
+from perseid.store.sqlite.scrub import scrub
 from perseid.store.sqlite.start import start
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
@@ -102,6 +104,10 @@ class SqliteStore(SqliteReader):
     @property
     def known(self) -> SqliteKnown:
         return SqliteKnown(self._write, self._all)
+
+    @property
+    def outbox(self) -> SqliteOutbox:
+        return SqliteOutbox(self._write, self._all, self._clock)
 
     async def close(self) -> None:
         await self._run(self._writer.close)
@@ -252,6 +258,25 @@ class SqliteStore(SqliteReader):
             gone.append(CrawlId(number))
         return gone
 
+    async def mark_delivered(self, crawl: CrawlId, seq: int) -> None:
+        await self._write(lambda tx: erase.deliver(tx, crawl, seq))
+
+    async def erasures(self, *, limit: int = 100) -> list[CrawlId]:
+        return [CrawlId(crawl) for crawl in await self._write(lambda tx: erase.due(tx, limit))]
+
+    async def erase(self, *crawls: CrawlId) -> bool:
+        ended = [crawl for crawl in crawls if await self._write(partial(erase.blank, crawl=crawl))]
+        for crawl in ended:
+            while not await self._write(partial(erase.clear_rows, crawl=crawl, chunk=5_000)):
+                pass
+            self._seen.forget(crawl)
+            self._refused.forget(crawl)
+        if not await asyncio.to_thread(scrub, self.path):
+            return False
+        for crawl in ended:
+            await self._write(partial(erase.done, crawl=crawl))
+        return len(ended) == len(crawls)
+
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
         return await self._read(lambda connection: audit(connection, crawls=crawls))
 
@@ -291,6 +316,9 @@ class SqliteStore(SqliteReader):
                 "UPDATE queue SET max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE crawl = ? AND class = ?",
                 (most, crawl, int(JobKind.PAGE)),
             )
+            row = tx.crawl(crawl)
+            if row is not None:
+                tx.stirred_teams.add(row.team)
 
         await self._write(work)
 
@@ -302,6 +330,3 @@ class SqliteStore(SqliteReader):
                 (team, most),
             )
         )
-            row = tx.crawl(crawl)
-            if row is not None:
-                tx.stirred_teams.add(row.team)

@@ -12,11 +12,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from perseid.model.crawl import CrawlKind, CrawlStatus
+from perseid.model.terms import EventKind
 from perseid.ports.store import HostDefaults
 from perseid.store.sqlite.connection import Connection, Row
+from perseid.store.sqlite.post import News, post
 
 SCRAPING = int(CrawlStatus.SCRAPING)
 UNLIMITED = 1 << 40
+ERASED_AFTER_US = 3_600_000_000
+"""How long a crawl under zero retention waits for its caller, from its end."""
+_LAST_EVENT = {
+    CrawlStatus.COMPLETED: EventKind.COMPLETED,
+    CrawlStatus.FAILED: EventKind.FAILED,
+    CrawlStatus.CANCELLED: EventKind.CANCELLED,
+}
 
 
 @dataclass(slots=True)
@@ -121,8 +130,11 @@ class Tx:
         self.freed_hosts: Counter[int] = Counter()
         self.freed_queues: Counter[int] = Counter()
         self.freed_teams: Counter[int] = Counter()
+        self.stirred_teams: set[int] = set()
+        """Something may have become claimable there."""
         self.new_keys: dict[int, list[int]] = {}
         self.new_refused: dict[int, list[int]] = {}
+        self._news: list[News] = []
         self._crawls: dict[int, CrawlRow | None] = {}
         row = self.one("SELECT next_job, turn, global_open FROM gate WHERE id = 1")
         assert row is not None
@@ -130,8 +142,6 @@ class Tx:
         self.next_job, self.turn, self.global_open = row
 
     def one(self, statement: str, bindings: tuple[object, ...] = ()) -> Row | None:
-        self.stirred_teams: set[int] = set()
-        """Something may have become claimable there."""
         row: Row | None = self.execute(statement, bindings).fetchone()
         return row
 
@@ -145,6 +155,11 @@ class Tx:
             self._crawls[crawl] = CrawlRow(*row) if row else None
         return self._crawls[crawl]
 
+    def tell(self, crawl: CrawlRow, kind: EventKind, job: int | None = None) -> None:
+        """It happened: an event for the outbox, where somebody wants to be told of its kind."""
+        if crawl.events & kind:
+            self._news.append(News(crawl.id, kind, job))
+
     def take_job_ids(self, count: int) -> int:
         """Reserve `count` consecutive job numbers; the first of them."""
         first: int = self.next_job
@@ -154,6 +169,8 @@ class Tx:
     def free(self, *, host: int, queue: int, team: int) -> None:
         self.freed_hosts[host] += 1
         self.freed_teams[team] += 1
+        if queue:
+            self.freed_queues[queue] += 1
 
     def release_slots(self) -> None:
         """Write the slots freed so far, so that claims of the same transaction can use them."""
@@ -175,15 +192,23 @@ class Tx:
             self.executemany(
                 "UPDATE queue SET active = active - ?, next_at = CASE WHEN gap > 0 THEN ? + gap ELSE next_at END"
                 " WHERE id = ?",
-        if queue:
-            self.freed_queues[queue] += 1
                 [(count, self.now, key) for key, count in sorted(self.freed_queues.items())],
             )
             self.freed_queues.clear()
 
+    def stir_teams(self) -> None:
+        """Teams in which something may have become claimable take part again, from the present turn on."""
+        if self.stirred_teams:
+            self.executemany(
+                "UPDATE team SET ready = 1, turn = max(turn, ?) WHERE id = ? AND ready = 0",
+                [(self.turn, team) for team in sorted(self.stirred_teams)],
+            )
+            self.stirred_teams.clear()
+
     def flush(self) -> None:
         """Write everything gathered; a crawl with no open job left is completed here and nowhere else."""
         self.release_slots()
+        self.stir_teams()
         for crawl in self._crawls.values():
             if crawl is None or not crawl.dirty:
                 continue
@@ -196,24 +221,19 @@ class Tx:
                     " ON CONFLICT (crawl, reason) DO UPDATE SET n = n + excluded.n",
                     [(crawl.id, reason, count) for reason, count in crawl.refusals.items() if count],
                 )
-    def stir_teams(self) -> None:
-        """Teams in which something may have become claimable take part again, from the present turn on."""
-        if self.stirred_teams:
-            self.executemany(
-                "UPDATE team SET ready = 1, turn = max(turn, ?) WHERE id = ? AND ready = 0",
-                [(self.turn, team) for team in sorted(self.stirred_teams)],
-            )
-            self.stirred_teams.clear()
-
+        if self._news:
+            post(self.connection, self.now, self._news)
         gate = (self.next_job, self.turn, self.global_open)
         if gate != self._gate:
             self.execute("UPDATE gate SET next_job = ?, turn = ?, global_open = ? WHERE id = 1", gate)
-        self.stir_teams()
 
     def end(self, crawl: CrawlRow, status: CrawlStatus) -> None:
         """The crawl ends now: its queues take no further part."""
         crawl.status = int(status)
         crawl.ended_at = self.now
+        self.tell(crawl, _LAST_EVENT[status])
+        if crawl.erase:
+            self.execute("INSERT OR REPLACE INTO erasure VALUES (?, ?)", (crawl.id, self.now + ERASED_AFTER_US))
         crawl.dirty = True
         if status is not CrawlStatus.COMPLETED:
             crawl.swept = 0  # something of it may run yet

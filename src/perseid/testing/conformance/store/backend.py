@@ -7,6 +7,8 @@ from typing import Protocol
 
 from perseid.model.ids import CrawlId
 from perseid.ports.inspect import Inspect
+from perseid.ports.known import Known
+from perseid.ports.outbox import Outbox
 from perseid.ports.store import HostDefaults, Store
 
 SECOND = 1_000_000
@@ -14,7 +16,13 @@ SECOND = 1_000_000
 
 
 class Truth(Store, Inspect, Protocol):
-    """Both sides of a store in one object."""
+    """All sides of a store in one object."""
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def known(self) -> Known: ...
 
 
 class HandClock:
@@ -46,6 +54,10 @@ class Backend(Protocol):
 
     async def rows_of(self, crawl: CrawlId) -> dict[str, int]:
         """How many rows each table still holds of a crawl; tables without any are left out."""
+        ...
+
+    async def holds(self, mark: bytes) -> bool:
+        """Whether these bytes stand anywhere in the database's files."""
         ...
 
     async def dispose(self) -> None: ...

@@ -208,6 +208,8 @@ class Desk:
     async def _check_crawl(self, crawl: CrawlId, uid: str) -> None:
         seen = await self.store.crawl(uid)
         counts = seen.counts
+        if seen.erased:
+            return
         if seen.status is CrawlStatus.COMPLETED:
             assert counts.open == 0
         if seen.status is CrawlStatus.SCRAPING:
