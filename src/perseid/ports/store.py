@@ -231,7 +231,15 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
     async def start(self, crawl: NewCrawl) -> CrawlId:
-        """Write the crawl and its first jobs in one transaction (durable: synced to disk)."""
+        """Write the crawl and its first jobs in one transaction (durable: synced to disk). Raises `KeyUsed`."""
+        ...
+
+    async def take(self, crawl: NewCrawl, worker: WorkerId, *, lease_us: int) -> tuple[CrawlId, Lease | None]:
+        """Start a scrape and claim its one job, in one transaction (not synced: its caller waits).
+
+        Without a lease where a gate is full or others wait at its host: then it waits like any other, and
+        `step(..., crawl=...)` claims it in its turn. Raises `KeyUsed`.
+        """
         ...
 
     async def add(

@@ -166,7 +166,7 @@ def _claim_of_queue(tx: Tx, taker: Taker, it: Turn, team: int, most: int) -> lis
         for lane, host, waiting in lanes:
             if len(leases) >= most:
                 break
-            room = _host_room(tx, host, min(waiting, most - len(leases)))
+            room = host_room(tx, host, min(waiting, most - len(leases)))
             if room < 0:
                 _give_up(tx, lane, it.queue)
             elif room == 0:
@@ -176,7 +176,7 @@ def _claim_of_queue(tx: Tx, taker: Taker, it: Turn, team: int, most: int) -> lis
     return leases
 
 
-def _host_room(tx: Tx, host: int, wanted: int) -> int:
+def host_room(tx: Tx, host: int, wanted: int) -> int:
     """How many of `wanted` the host can serve now, taken from its buckets; -1 where it was given up."""
     row = tx.one(
         "SELECT max_active - active, interval, burst, open_at, gave_up_at, private FROM host WHERE id = ?", (host,)

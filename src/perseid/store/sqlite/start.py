@@ -1,4 +1,4 @@
-"""How crawls begin: with their first jobs in line, or, for a page that somebody waits for, with its lease at once."""
+"""How crawls begin: their row, their key, and their first jobs in line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from perseid.errors import KeyUsed, StoreError
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
-from perseid.model.terms import EventKind
 from perseid.ports.store import NewCrawl, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit
@@ -16,8 +15,12 @@ from perseid.store.sqlite.tx import CrawlRow, Tx, clean
 _COLUMNS = (
     "uid", "team", "kind", "url", "key_seed", "max_pages", "max_depth", "keep_variants", "max_denied", "max_sitemaps",
     "max_active", "gap", "created_at", "ttl", "deadline_at", "events", "erase", "terms", "options", "swept",
+    "open", "discovered", "sitemap_urls",
 )  # fmt: skip
-_INSERT = f"INSERT INTO crawl ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) RETURNING id"  # noqa: S608 - constants
+_INSERT = (
+    f"INSERT INTO crawl ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants
+    " ON CONFLICT (uid) DO NOTHING RETURNING id"
+)
 
 
 def start(tx: Tx, new: NewCrawl) -> CrawlId:
@@ -41,25 +44,27 @@ def line_up(tx: Tx, crawl: CrawlRow, urls: Sequence[NewUrl]) -> int:
 
 
 def insert(tx: Tx, new: NewCrawl) -> CrawlRow:
-    """The crawl's own row; `swept` until a queue is made for it. Raises `KeyUsed`."""
-    if tx.one("SELECT 1 FROM crawl WHERE uid = ?", (new.uid,)) is not None:
-        raise StoreError(f"a crawl with the id {new.uid} exists already; ids are used once")
+    """The crawl's own row. Raises `KeyUsed`."""
+    crawl = tx.crawl(insert_row(tx, new))
+    assert crawl is not None
+    return crawl
+
+
+def insert_row(tx: Tx, new: NewCrawl, only: NewUrl | None = None) -> CrawlId:
+    """The crawl's own row, `swept` until a queue is made for it; with the counters of its `only` job."""
     deadline = None if new.deadline_us is None else tx.now + new.deadline_us
-    row = tx.one(
-        _INSERT,
-        (
-            new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
-            int(new.keep_variants), new.max_denied, new.max_sitemap_files, new.max_concurrency, new.delay_us, tx.now,
-            new.ttl_us, deadline, new.events, int(new.zero_retention), new.terms, new.options, 1,
-        ),
+    values = (
+        new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
+        int(new.keep_variants), new.max_denied, new.max_sitemap_files, new.max_concurrency, new.delay_us, tx.now,
+        new.ttl_us, deadline, new.events, int(new.zero_retention), new.terms, new.options, 1,
+        int(only is not None), int(only is not None and only.counted), int(only is not None and only.sitemap),
     )  # fmt: skip
-    assert row is not None
+    row = tx.one(_INSERT, values)
+    if row is None:
+        raise StoreError(f"a crawl with the id {new.uid} exists already; ids are used once")
     if new.idempotency_key is not None:
         _use_key(tx, new.team, new.idempotency_key, row[0])
-    crawl = tx.crawl(row[0])
-    assert crawl is not None
-    tx.tell(crawl, EventKind.STARTED)
-    return crawl
+    return CrawlId(row[0])
 
 
 def _use_key(tx: Tx, team: int, key: str, crawl: int) -> None:

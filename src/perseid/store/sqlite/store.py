@@ -34,6 +34,7 @@ from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.gates import take_settings
+from perseid.store.sqlite.group import Order, Orders
 from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.outbox import SqliteOutbox
 from perseid.store.sqlite.pages import SqlitePageCache
@@ -68,6 +69,7 @@ class SqliteStore(SqliteReader):
         self._wal_limit_bytes = 64 * 1024 * 1024
         self._seen = SeenKeys()
         self._refused = SeenKeys()
+        self._orders = Orders(self._tx)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="perseid-store")
 
     @classmethod
@@ -142,6 +144,12 @@ class SqliteStore(SqliteReader):
 
     async def start(self, crawl: NewCrawl) -> CrawlId:
         return await self._write(lambda tx: start(tx, crawl), synced=True)
+
+    async def take(self, crawl: NewCrawl, worker: WorkerId, *, lease_us: int) -> tuple[CrawlId, Lease | None]:
+        order = Order(crawl, worker, lease_us)
+        self._orders.put(order)
+        await self._run(self._orders.carry_out)
+        return order.outcome()
 
     async def add(
         self,

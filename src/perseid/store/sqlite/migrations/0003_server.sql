@@ -77,5 +77,6 @@ ALTER TABLE document ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0; -- its jo
 ALTER TABLE host ADD COLUMN paused_until INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE host ADD COLUMN own_max      INTEGER;
 ALTER TABLE host ADD COLUMN own_interval INTEGER;
+DROP INDEX host_active;
 CREATE INDEX host_paused ON host (paused_until) WHERE paused_until > 0;
 CREATE INDEX host_backed_off ON host (id) WHERE backoffs > 0;

@@ -15,15 +15,12 @@ from perseid.testing.conformance.store import (
     cancelling,
     depth,
     documents,
-    erasing,
     explaining,
     hostile,
-    known,
     lifecycle,
     limit,
     machine,
     order,
-    outbox,
     politeness,
     reaping,
     redirect,
@@ -35,6 +32,7 @@ from perseid.testing.conformance.store import (
     upkeep,
     variant,
     visited,
+    waited,
 )
 from perseid.testing.conformance.store.backend import NewBackend
 from perseid.testing.conformance.store.desk import Bench, Desk
@@ -42,6 +40,7 @@ from perseid.testing.conformance.store.desk import Bench, Desk
 ROOMS: tuple[ModuleType, ...] = (
     lifecycle,
     terms,
+    waited,
     limit,
     visited,
     order,
@@ -60,9 +59,6 @@ ROOMS: tuple[ModuleType, ...] = (
     upkeep,
     twin,
     hostile,
-    outbox,
-    known,
-    erasing,
 )
 
 
