@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from perseid.api.app import create_app
+from perseid.api.loopback import is_loopback
 from perseid.config.settings import Settings
 from perseid.errors import ConfigError, StoreUnavailable
 from perseid.runtime.crew import Crew, Order
@@ -139,12 +139,3 @@ async def _check_door(service: Service, settings: Settings) -> None:
         " `perseid keys create`, name some in PERSEID_API__KEYS, or serve on 127.0.0.1"
         " (--insecure-no-auth lets everybody in)"
     )
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

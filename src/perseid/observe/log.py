@@ -56,6 +56,7 @@ Event = Literal[
     "worker.dead",
     "worker.reaped",
     "audit.finding",
+    "api.failed",
 ]
 EVENTS: frozenset[str] = frozenset(get_args(Event))
 

@@ -1,0 +1,1 @@
+"""What callers send: strict models of every request body, the pieces of both versions once."""

@@ -1,0 +1,34 @@
+"""Whom a caller wants told of its job."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from perseid.api.firecrawl.body.base import Body, refuse
+from perseid.api.firecrawl.body.url import WebUrl
+
+SIGNATURE_HEADER = "x-firecrawl-signature"
+EventName = Literal["completed", "failed", "page", "started"]
+
+
+class WebhookObject(Body):
+    url: WebUrl
+    headers: dict[str, str] = Field(default_factory=dict)
+    metadata: dict[str, str] = Field(default_factory=dict)
+    events: list[EventName] = Field(default=["completed", "failed", "page", "started"])
+
+    @field_validator("headers")
+    @classmethod
+    def _no_signature(cls, headers: dict[str, str]) -> dict[str, str]:
+        if any(name.strip().lower() == SIGNATURE_HEADER for name in headers):
+            raise refuse(f"The header {SIGNATURE_HEADER} is ours to set and can't be among the webhook's headers")
+        return headers
+
+
+Webhook = WebUrl | WebhookObject
+
+
+def as_object(webhook: Webhook) -> WebhookObject:
+    return WebhookObject.model_construct(url=webhook) if isinstance(webhook, str) else webhook

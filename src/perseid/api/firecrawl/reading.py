@@ -1,0 +1,62 @@
+"""From the bytes of a request to a validated body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from perseid.api.firecrawl.body.base import Body, Reading
+from perseid.api.firecrawl.body.issues import issues_of, sentence
+from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
+from perseid.api.loopback import is_loopback
+from perseid.config.settings import Settings
+
+INVALID_JSON = "BAD_REQUEST_INVALID_JSON"
+B = TypeVar("B", bound=Body)
+
+
+def body_of(model: type[B]) -> Callable[[Request], Awaitable[B]]:
+    """A dependency that reads the body of a request as `model`."""
+
+    async def read(request: Request) -> B:
+        return validated(model, parsed(await request.body()), reading_for(request.app.state.settings))
+
+    return read
+
+
+def parsed(data: bytes) -> Any:
+    """The JSON of a body; no body at all is an empty object. Raises `WireError` 400."""
+    if not data.strip():
+        return {}
+    try:
+        value = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise WireError(400, f"Bad request, malformed JSON: {error}", INVALID_JSON) from None
+    if not isinstance(value, dict | list):
+        raise WireError(400, "Bad request, malformed JSON: a body is an object", INVALID_JSON)
+    return value
+
+
+def validated(model: type[B], value: Any, reading: Reading) -> B:
+    """Raises `WireError` 400 with the sentence that the contract has for the fault."""
+    try:
+        return model.model_validate(value, context=reading).read_as(reading)
+    except ValidationError as error:
+        issues = issues_of(error, value)
+        raise WireError(400, sentence(issues), BAD_REQUEST, issues) from None
+
+
+def reading_for(settings: Settings) -> Reading:
+    """Hosts that only this machine or its network knows may be named where they could be fetched."""
+    local = bool(settings.fetch.allow_private) or is_loopback(settings.api.host)
+    return Reading(strictness=settings.api.strictness, local_hosts=local)
+
+
+def from_text(text: str) -> Any:
+    """JSON that came as a field of a form."""
+    return parsed(text.encode("utf-8", "surrogatepass")) if text else json.loads("{}")

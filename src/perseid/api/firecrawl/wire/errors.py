@@ -1,0 +1,47 @@
+"""The pages that a job does not have, each with its reason: failures, and links that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perseid.api.firecrawl.asked import Asked
+from perseid.api.firecrawl.wire.document import failure_id
+from perseid.api.firecrawl.wire.failure import wire_code
+from perseid.api.firecrawl.wire.instant import iso
+from perseid.model.crawl import Crawl
+from perseid.model.verdict import DenialReason
+from perseid.ports.inspect import DeniedRow, FailureRow
+
+DENIAL = "CRAWL_DENIAL"
+
+
+def error_list(
+    crawl: Crawl, asked: Asked, failures: Sequence[FailureRow], denied: Sequence[DeniedRow]
+) -> dict[str, Any]:
+    """Answers of 4xx and 5xx are no failures here: they stand among the documents."""
+    failed = [_failed(crawl, asked, row) for row in failures if not row.code.startswith("http_")]
+    refused = [_refused(crawl, asked, row) for row in denied]
+    blocked = [row.url for row in denied if row.reason == DenialReason.ROBOTS_TXT]
+    return {"errors": failed + refused, "robotsBlocked": list(dict.fromkeys(blocked))}
+
+
+def _failed(crawl: Crawl, asked: Asked, row: FailureRow) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "id": failure_id(crawl.uid, row.job),
+        "timestamp": iso(row.at),
+        "url": asked.as_sent(row.url),
+    }
+    code = wire_code(row.code)
+    if code is not None:
+        told["code"] = code
+    return told | {"error": f"{row.message} ({row.code})" if row.message else row.code}
+
+
+def _refused(crawl: Crawl, asked: Asked, row: DeniedRow) -> dict[str, Any]:
+    return {
+        "id": failure_id(crawl.uid, -row.id),
+        "url": asked.as_sent(row.url),
+        "code": DENIAL,
+        "error": row.message,
+    }

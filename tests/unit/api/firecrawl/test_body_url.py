@@ -1,0 +1,65 @@
+"""Which URLs callers may name, and what is said of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from perseid.api.firecrawl.body import url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.org",
+        "http://example.org:8080/a?b=c#d",
+        "example.org/docs",
+        "EXAMPLE.ORG",
+        "https://xn--mnchen-3ya.de/",
+        "https://münchen.de/",
+        "https://пример.рф/",
+        "http://127.0.0.1:3000/x",
+        "http://[::1]:3000/",
+        "10.0.0.1",
+        "https://user:pass@example.org/",
+    ],
+)
+def test_web_addresses_pass(text: str) -> None:
+    assert url.fault(text, local_hosts=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ftp://example.org/file", url.UNSUPPORTED_PROTOCOL),
+        ("mailto:someone@example.org", url.UNSUPPORTED_PROTOCOL),
+        ("javascript:alert(1)", url.UNSUPPORTED_PROTOCOL),
+        ("localhost", url.NO_DOMAIN),
+        ("localhost:3000/x", url.NO_DOMAIN),
+        ("http://web/", url.NO_DOMAIN),
+        ("https://example.a/", url.NO_DOMAIN),
+        ("nothing at all", url.INVALID),
+        ("", url.INVALID),
+        ("http://", url.INVALID),
+        ("http://exa mple.org/", url.INVALID),
+    ],
+)
+def test_others_are_refused_with_the_sentence_of_the_contract(text: str, sentence: str) -> None:
+    assert url.fault(text, local_hosts=False) == sentence
+
+
+@pytest.mark.parametrize("text", ["localhost", "localhost:3000/x", "http://web/", "web:8080/docs"])
+def test_hosts_of_this_network_pass_where_they_are_let(text: str) -> None:
+    assert url.fault(text, local_hosts=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("example.org/A?b", "http://example.org/A?b"),
+        ("localhost:3000", "http://localhost:3000"),
+        ("https://example.org/blog", "https://example.org/blog"),
+        ("HTTP://Example.org", "HTTP://Example.org"),
+    ],
+)
+def test_a_scheme_is_added_and_nothing_else_is_touched(text: str, whole: str) -> None:
+    assert url.with_scheme(text) == whole
