@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from perseid.errors import KeyUsed, StoreError
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
+from perseid.model.terms import EventKind
 from perseid.ports.store import NewCrawl, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit
@@ -47,6 +48,7 @@ def insert(tx: Tx, new: NewCrawl) -> CrawlRow:
     """The crawl's own row. Raises `KeyUsed`."""
     crawl = tx.crawl(insert_row(tx, new))
     assert crawl is not None
+    tx.tell(crawl, EventKind.STARTED)
     return crawl
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from perseid.model.crawl import CrawlKind
 from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
+from perseid.model.terms import EventKind
 from perseid.ports.store import Lease, NewCrawl, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import BY_SITEMAP, COUNTED
@@ -45,6 +46,8 @@ def _lease(
     host, gap, private, backoffs = place
     worker, lease_us = taker
     crawl = insert_row(tx, new, url)
+    if new.events and (row := tx.crawl(crawl)) is not None:
+        tx.tell(row, EventKind.STARTED)
     job = tx.take_job_ids(1)
     lease = Lease(
         job=JobId(job),

@@ -15,12 +15,15 @@ from perseid.testing.conformance.store import (
     cancelling,
     depth,
     documents,
+    erasing,
     explaining,
     hostile,
+    known,
     lifecycle,
     limit,
     machine,
     order,
+    outbox,
     politeness,
     reaping,
     redirect,
@@ -59,6 +62,9 @@ ROOMS: tuple[ModuleType, ...] = (
     upkeep,
     twin,
     hostile,
+    outbox,
+    known,
+    erasing,
 )
 
 
