@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 
+from perseid.answers.compare import Comparer
 from perseid.answers.enrich import Enricher
 from perseid.config.settings import Settings
 from perseid.crawls.cache import CachingFetcher
@@ -130,7 +131,7 @@ class Engine:
             robots=self.robots,
             clock=self.clock,
             blob_bytes=self.settings.store.blob_bytes,
-            changes=ChangeTracker(self.store.known),
+            changes=ChangeTracker(self.store.known, Comparer(self.model, timeout_s=self.settings.llm.timeout_s)),
             enricher=Enricher(
                 self.model,
                 timeout_s=self.settings.llm.timeout_s,

@@ -14,7 +14,7 @@ from perseid.crawls.mapping import MapLink
 from perseid.errors import ConfigError, InvalidURL, NotFound, ScrapeFailed, Unavailable
 from perseid.llm.chat import ChatModel, ChatOptions
 from perseid.model.crawl import Crawl
-from perseid.model.options import Ask, ScrapeOptions
+from perseid.model.options import Ask, ChangeTracking, ScrapeOptions
 from perseid.ports.websearch import Hit, SearchQuery
 from perseid.runtime.clock import SystemClock
 from perseid.store.blobs import FileBlobs
@@ -94,6 +94,26 @@ async def test_every_page_of_a_crawl_is_asked_about_once(site: Site, oracle: Ora
     outcome = await asking.crawl(site.url("/"), scrape={"asks": (SUMMARY,)})
     assert [document.answers for document in outcome.documents] == [{"summary": "A page."}] * 3
     assert len(oracle.questions) == 3
+
+
+async def test_what_changed_on_a_page_is_told_by_field(site: Site, oracle: Oracle, asking: Any) -> None:
+    tracking = ChangeTracking(modes=("json",), prompt="The price")
+    oracle.knows("costs 7", {"previous": {"price": 5, "name": "Stone"}, "current": {"price": 7, "name": "Stone"}})
+    for price in (5, 7):
+        site.page("/stone", f"<main><h1>Stone</h1><p>It costs {price} this week.</p></main>")
+        outcome = await asking.batch([site.url("/stone")], change_tracking=tracking)
+    (document,) = outcome.documents
+    assert document.change_tracking["json"] == {"price": {"previous": 5, "current": 7}}
+    assert len(oracle.questions) == 1
+
+
+async def test_a_schema_that_is_none_does_not_hold_a_tracked_page_up(site: Site, asking: Any) -> None:
+    tracking = ChangeTracking(modes=("json",), schema={"type": "nonsense"})
+    for price in (5, 7):
+        site.page("/stone", f"<main><h1>Stone</h1><p>It costs {price} this week.</p></main>")
+        outcome = await asking.batch([site.url("/stone")], change_tracking=tracking)
+    (document,) = outcome.documents
+    assert "no valid JSON Schema" in document.warnings[-1]
 
 
 class Extracting:
