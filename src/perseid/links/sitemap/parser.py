@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
-from xml.parsers import expat
 
 from perseid.links.sitemap.encoding import charset_of, opening
 from perseid.links.sitemap.entry import Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapWarning
 from perseid.links.sitemap.inflate import Inflater
-from perseid.links.sitemap.scanner import Scanner
+from perseid.links.sitemap.strict import Xml
 from perseid.links.sitemap.structure import MAX_URL, Structure
 
 if TYPE_CHECKING:
@@ -115,7 +113,7 @@ class SitemapParser:
         if found.junk:
             self._structure.warnings[SitemapWarning.BROKEN_XML] = None
         if found.is_xml:
-            self._reader = _Xml(self._structure, found.encoding)
+            self._reader = Xml(self._structure, found.encoding)
         else:
             self._reader = _Lines(self._structure, found.encoding)
         self._reader.feed(head[found.start :])
@@ -143,84 +141,6 @@ class _Reader(Protocol):
     def feed(self, data: bytes) -> None: ...
 
     def close(self) -> None: ...
-
-
-class _Xml:
-    """Reads by expat until that refuses, then goes on after the last whole entry by the scanner."""
-
-    def __init__(self, structure: Structure, encoding: str) -> None:
-        self._structure = structure
-        self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
-        self._pending = bytearray()
-        """What came since the last whole entry; its first byte is number `_offset` of the stream."""
-        self._offset = 0
-        self._marked = 0
-        self._scanner: Scanner | None = None
-        self._lenient_decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._expat = expat.ParserCreate("utf-8")
-        self._expat.buffer_text = True
-        self._expat.StartElementHandler = structure.start
-        self._expat.EndElementHandler = structure.end
-        self._expat.StartDoctypeDeclHandler = self._doctype
-        structure.listen = partial(setattr, self._expat, "CharacterDataHandler")
-        structure.mark = self._mark
-
-    def feed(self, data: bytes) -> None:
-        if self._decoder is not None:
-            data = self._decoder.decode(data).encode()
-        if not self._offset and not self._pending:
-            # Nothing may stand before an XML declaration, but something often does.
-            data = data.lstrip(b" \t\r\n\0")
-        self._parse(data, last=False)
-
-    def close(self) -> None:
-        self._parse(b"", last=True)
-        if self._scanner is not None:
-            self._scanner.feed(self._lenient_decoder.decode(b"", final=True))
-            self._scanner.close()
-        # A value that was cut off is no value; one that is whole makes the entry.
-        self._structure.drop_field()
-        if self._structure.error is None:
-            self._structure.close_entry()
-
-    def _parse(self, data: bytes, *, last: bool) -> None:
-        if self._scanner is None:
-            self._pending += data
-            try:
-                self._expat.Parse(data, last)
-            except (expat.ExpatError, _Subset):
-                if self._structure.error is not None:
-                    return
-                warning = SitemapWarning.TRUNCATED if last else SitemapWarning.BROKEN_XML
-                self._structure.warnings[warning] = None
-                self._become_lenient()
-                return
-            if self._marked > self._offset:
-                del self._pending[: self._marked - self._offset]
-                self._offset = self._marked
-        elif self._structure.error is None:
-            self._scanner.feed(self._lenient_decoder.decode(data))
-
-    def _become_lenient(self) -> None:
-        self._structure.drop_open()
-        self._scanner = Scanner(self._structure)
-        rest = bytes(self._pending[max(0, self._marked - self._offset) :])
-        self._pending.clear()
-        self._scanner.feed(self._lenient_decoder.decode(rest))
-
-    def _mark(self) -> None:
-        self._marked = self._expat.CurrentByteIndex
-
-    def _doctype(self, name: str, _system: str | None, _public: str | None, has_subset: bool) -> None:
-        if name.lower() == "html":
-            self._structure.error = SitemapError.NOT_XML
-        elif has_subset:
-            # It can define entities that expand without bound; the scanner knows none of them.
-            raise _Subset
-
-
-class _Subset(Exception):
-    """The document brings its own declarations. No error, but the way out of expat's callback."""
 
 
 class _Lines:

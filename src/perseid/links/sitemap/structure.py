@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MAX_URL = 16_384
 """Characters; no server takes more."""
-_MAX_LASTMOD = 64
+MAX_LASTMOD = 64
 _MAX_NAMES = 1_000
 _LOOK_BACK = 64
 
@@ -87,7 +87,9 @@ class Structure:
         self._in_entry = False
         self._others: list[str] = []
         self._field = 0
-        self._entry_name = ""
+        self.wrapped = False
+        """Entries stand in an element around them."""
+        self.entry_name = ""
         """Of entries of the kind that is read; others are left out."""
         self._text: list[str] = []
         self._append = self._text.append
@@ -101,9 +103,9 @@ class Structure:
             # By far the most frequent, with and without its end.
             return
         if role == _ENTRY and (self.lenient or not self._others):
-            if self._in_entry or name != self._entry_name:
+            if self._in_entry or name != self.entry_name:
                 self._open(name)
-            self._in_entry = self._entry_name == name
+            self._in_entry = self.entry_name == name
         elif not self._in_entry:
             if self.kind is None:
                 self._root(name)
@@ -151,6 +153,16 @@ class Structure:
         """Forget the value being read."""
         self._stop_listening()
 
+    @property
+    def room(self) -> int:
+        """How many entries more there may be."""
+        return self._max_entries - self.count
+
+    def take(self, entries: list[SitemapEntry]) -> None:
+        """Entries that were read elsewhere, in number no more than there is room for."""
+        self.entries += entries
+        self.count += len(entries)
+
     def _learn(self, name: str) -> int:
         prefix, _, local = name.rpartition(":")
         local = local.lower()
@@ -167,6 +179,7 @@ class Structure:
         return role
 
     def _root(self, name: str) -> None:
+        self.wrapped = True
         local = name.rpartition(":")[2].lower()
         if local == "html":
             self.error = SitemapError.NOT_XML
@@ -176,7 +189,7 @@ class Structure:
 
     def _open(self, name: str) -> None:
         self.close_entry()
-        self._entry_name = ""
+        self.entry_name = ""
         if self.error is not None:
             return
         if self.kind not in {"rss", "atom"}:
@@ -187,7 +200,7 @@ class Structure:
                     self._others.append(name)
                     return
                 self.kind = kind
-        self._entry_name = name
+        self.entry_name = name
 
     def _begin(self, role: int, attributes: Mapping[str, str]) -> None:
         if role == _HREF:
@@ -232,7 +245,7 @@ class Structure:
         else:
             lastmod = found.get(_LASTMOD) or found.get(_SPARE_LASTMOD)
             self.count += 1
-            self.entries.append(SitemapEntry(url, lastmod and lastmod[:_MAX_LASTMOD]))
+            self.entries.append(SitemapEntry(url, lastmod and lastmod[:MAX_LASTMOD]))
 
     def _leave(self, name: str) -> None:
         if self._others[-1] == name:
