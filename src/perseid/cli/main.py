@@ -12,6 +12,7 @@ from perseid.cli.context import Globals, tell
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
 from perseid.errors import PerseidError
+from perseid.worker.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,7 @@ def _show_version(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of the `perseid` program."""
+    collect_rarely()
     debug = "--debug" in sys.argv
     try:
         app(prog_name="perseid")

@@ -10,7 +10,6 @@ from perseid._version import __version__
 from perseid.errors import ConfigError
 from perseid.fetch.body import BodyReader, Bounds
 from perseid.fetch.broken import BodyTruncated, HungUp, MalformedBody
-from perseid.fetch.cookies import ChainCookies
 from perseid.fetch.dial import Way, proxy_authorization
 from perseid.fetch.exchange import Exchange
 from perseid.fetch.guard import NOTHING, Allowance, host_name
@@ -171,6 +170,8 @@ def _next_chain(request: FetchRequest, headers: tuple[tuple[str, str], ...]) -> 
     """The chain's cookies with those that this redirect sets."""
     if not any(name == "set-cookie" for name, _ in headers):
         return request.chain
+    from perseid.fetch.cookies import ChainCookies  # noqa: PLC0415 - start-up time: needs the list of public suffixes
+
     cookies = ChainCookies.load(request.chain)
     cookies.set_from(request.url, headers)
     return cookies.dump()

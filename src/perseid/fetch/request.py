@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from perseid.fetch.cookies import ChainCookies, join_cookies
 from perseid.fetch.inflate import ACCEPT_ENCODING
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def head_of(request: FetchRequest, target: Target, *, user_agent: str, via: str 
         more.append(("If-Modified-Since", request.last_modified))
     given = request.headers
     if request.chain:
-        given = _with_cookies(given, ChainCookies.load(request.chain).header_for(request.url))
+        given = _with_cookies(given, request)
     if target.site.authorization is not None:
         given = (*given, ("Authorization", target.site.authorization))
     if via:
@@ -50,7 +49,10 @@ def connect_to(place: str, authorization: str | None) -> bytes:
     return f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{more}\r\n".encode()
 
 
-def _with_cookies(given: Fields, gathered: str | None) -> Fields:
+def _with_cookies(given: Fields, request: FetchRequest) -> Fields:
+    from perseid.fetch.cookies import ChainCookies, join_cookies  # noqa: PLC0415 - start-up time
+
+    gathered = ChainCookies.load(request.chain).header_for(request.url)
     own = next((value for name, value in reversed(given) if name.lower() == "cookie"), None)
     cookie = join_cookies(own, gathered)
     return given if cookie is None else (*given, ("Cookie", cookie))

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import regex  # type: ignore[import-untyped]  # its types are a package of their own
-
 from perseid.errors import ConfigError
 from perseid.links.javascript import PatternSyntaxError, translate
 
@@ -117,6 +115,8 @@ def _literal(char: str) -> str:
 
 
 def _compile(pattern: str) -> Any:
+    import regex  # type: ignore[import-untyped]  # noqa: PLC0415  # no types; slow to import, and few have patterns
+
     try:
         return regex.compile(translate(pattern), regex.ASCII | regex.VERSION0, cache_pattern=False)
     except PatternSyntaxError as fault:

@@ -22,13 +22,13 @@ from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind, JobState
 from perseid.model.options import CrawlOptions, ScrapeOptions
 from perseid.ports.inspect import DeniedRow, DocumentRow, Explanation, FailureRow, HostView, JobView, Progress
-from perseid.runtime.doctor import Check, examine
 from perseid.runtime.engine import Engine
 from perseid.runtime.uid import new_uid
 from perseid.worker.stop import Stop
 
 if TYPE_CHECKING:
     from perseid.runtime.crew import Crew
+    from perseid.runtime.doctor import Check
 
 _PAGE_OF_DOCUMENTS = 100
 _PAGE_OF_ROWS = 1_000
@@ -267,4 +267,6 @@ class Client:
         ]
 
     async def doctor(self) -> list[Check]:
+        from perseid.runtime.doctor import examine  # noqa: PLC0415 - few ask, and all would wait for it
+
         return await examine(self._engine)

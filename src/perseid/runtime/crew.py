@@ -23,6 +23,7 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.model.crawl import CrawlStatus
+from perseid.worker.garbage import collect_rarely
 from perseid.worker.stop import Stop
 
 _GRACE_S = 35.0
@@ -184,4 +185,5 @@ async def _obey(order: Order, orders: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     serve(sys.stdin.buffer)
