@@ -14,9 +14,10 @@ import msgspec
 from perseid.config.settings import Settings
 from perseid.crawls.mapping import MapLink, rank
 from perseid.crawls.start import part_credentials, web_url
+from perseid.errors import ConfigError
 from perseid.model.crawl import CrawlStatus
 from perseid.model.document import Document
-from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions, SitemapMode
+from perseid.model.options import FORMATS, CrawlOptions, ScopeRules, ScrapeOptions, SitemapMode
 from perseid.runtime.client import Client
 from perseid.worker.stop import Stop
 
@@ -49,6 +50,8 @@ async def crawl(  # noqa: PLR0913 - the keywords people reach for; the rest is i
     all the keyword arguments above `folder`. Raises `InvalidURL` and `ConfigError` at the first step.
     """
     if options is None:
+        if not formats:
+            raise ConfigError(f"no format chosen; choose from {', '.join(FORMATS)}")
         scope = ScopeRules(
             include=tuple(include),
             exclude=tuple(exclude),

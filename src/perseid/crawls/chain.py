@@ -150,10 +150,11 @@ class Chain:
         rules = None
         if self.context.obey_robots and self.lease.kind is not JobKind.SITEMAP and not self.context.cache.offline:
             origin = urls.origin(url) or ""
-            rules = await self._robots.cached(origin)
-            if rules is None:
+            scrape = self.context.options.scrape
+            rules = await self._robots.cached(origin, agent=scrape.robots_agent)
+            if rules is None or (rules.failure == FailureCode.TLS and not scrape.verify_tls):
                 self._requested_at = self._clock.monotonic_s()
-                rules = await self._robots.fetch(origin, request=self._fetch_request(url))
+                rules = await self._robots.fetch(origin, request=self._fetch_request(url), agent=scrape.robots_agent)
                 # It may have been asked for several times: what counts is the last time.
                 self._requested_at = self._clock.monotonic_s()
                 self._take_delay(rules)

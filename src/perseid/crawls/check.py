@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from perseid.dom import tree as trees
@@ -31,8 +32,11 @@ def check_request(options: ScrapeOptions) -> None:
         proxy = urls.parse(options.proxy)
         if proxy is None or proxy.scheme not in _PROXY_SCHEMES or not proxy.host:
             raise ConfigError("the proxy must be written like http://host:port or socks5://user:password@host:port")
-    for selector in (*options.include_tags, *options.exclude_tags):
+    for selector in (*options.include_tags, *options.exclude_tags, *(query.selector for query in options.attributes)):
         _check_selector(selector)
+    for name, seconds in (("max_age_s", options.cache.max_age_s), ("min_age_s", options.cache.min_age_s)):
+        if seconds is not None and not 0 <= seconds < math.inf:
+            raise ConfigError(f"the cache's {name} must be a number of seconds from 0 on, not {seconds}")
 
 
 def check_webhook(webhook: Webhook) -> None:

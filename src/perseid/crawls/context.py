@@ -151,7 +151,8 @@ class Contexts:
 
     async def rebase(self, context: CrawlContext, start: str) -> CrawlContext:
         """The start page was redirected: scope and robots are those of where it really is."""
-        robots = await self._robots.cached(urls.origin(start) or "")
+        agent = context.options.scrape.robots_agent
+        robots = await self._robots.cached(urls.origin(start) or "", agent=agent)
         return compile_context(context.crawl, robots=robots, blocked_hosts=self._blocked_hosts(), start=start)
 
     def forget(self, crawl_id: CrawlId) -> None:
@@ -161,5 +162,6 @@ class Contexts:
         crawl = await self._inspect.crawl_by_id(crawl_id)
         start = (msgspec.json.decode(crawl.note, type=Note).start if crawl.note else "") or crawl.url
         origin = urls.origin(start)
-        robots = await self._robots.cached(origin) if origin else None
+        agent = msgspec.json.decode(crawl.options, type=CrawlOptions).scrape.robots_agent
+        robots = await self._robots.cached(origin, agent=agent) if origin else None
         return compile_context(crawl, robots=robots, blocked_hosts=self._blocked_hosts())

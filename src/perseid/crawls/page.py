@@ -154,7 +154,8 @@ class PageJob:
         """The start page's host is settled: its sitemaps become jobs, and what was found is noted."""
         context = chain.context
         start = chain.hops.url
-        rules = await self._robots.cached(urls.origin(start) or "")
+        agent = context.options.scrape.robots_agent
+        rules = await self._robots.cached(urls.origin(start) or "", agent=agent)
         tried = [] if context.options.sitemap == "skip" else self._sitemaps(start, rules)
         sitemaps = [
             NewUrl(

@@ -6,6 +6,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from typing import get_args
 from urllib.parse import unquote
 
 import msgspec
@@ -19,7 +20,7 @@ from perseid.links.patterns import Patterns
 from perseid.links.scope import Scope
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
-from perseid.model.options import FORMATS, CrawlOptions, ScrapeOptions
+from perseid.model.options import CrawlOptions, Format, ScrapeOptions
 from perseid.model.terms import Terms, Webhook
 from perseid.ports.store import NewCrawl, NewUrl
 
@@ -64,11 +65,16 @@ def part_credentials(url: str, options: ScrapeOptions) -> tuple[str, ScrapeOptio
 
 def check_scrape(options: ScrapeOptions) -> None:
     """Raises `ConfigError` with the value that is wrong and what is allowed."""
+    known = get_args(Format)
     for name in options.formats:
-        if name not in FORMATS:
-            raise ConfigError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
-    if not options.formats and not options.asks:
-        raise ConfigError(f"no format chosen; choose from {', '.join(FORMATS)}")
+        if name not in known:
+            raise ConfigError(f"unknown format {name!r}; choose from {', '.join(known)}")
+    if "rawBase64" in options.formats and options.formats != ("rawBase64",):
+        raise ConfigError("the format rawBase64 gives a page as it came, and goes with no other format")
+    if options.change_tracking is not None and "markdown" not in options.formats:
+        raise ConfigError("change tracking compares the markdown of a page: add the format markdown")
+    if options.pdf_max_pages is not None and options.pdf_max_pages < 1:
+        raise ConfigError(f"pdf_max_pages must be at least 1, not {options.pdf_max_pages}")
     if not 0 < options.timeout_s < math.inf:
         raise ConfigError(f"the timeout must be above 0 s, not {options.timeout_s}")
     if options.max_attempts < 1:

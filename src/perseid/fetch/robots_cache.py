@@ -11,6 +11,7 @@ import msgspec
 
 from perseid.links.foreign import for_strangers, trusted
 from perseid.links.robots import MAX_BYTES, Robots
+from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, RobotsSource
 
 if TYPE_CHECKING:
@@ -68,15 +69,15 @@ class RobotsCache(RobotsSource):
         self._agents = tuple(agents)
         self._ttl_us = int(ttl_s * 1_000_000)
         self._max_entries = max_entries
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str | None], _Entry] = OrderedDict()
         self._locks: dict[str, tuple[asyncio.Lock, list[object]]] = {}
 
-    async def cached(self, origin: str) -> Robots | None:
+    async def cached(self, origin: str, *, agent: str | None = None) -> Robots | None:
         origin = origin.rstrip("/")
         now_us = self._clock.now_us()
-        entry = self._entries.get(origin)
+        entry = self._entries.get((origin, agent))
         if entry is not None and _fresh(entry, now_us):
-            self._entries.move_to_end(origin)
+            self._entries.move_to_end((origin, agent))
             return entry.robots
         if self._store is None:
             return None
@@ -84,13 +85,13 @@ class RobotsCache(RobotsSource):
         if row is None:
             return None
         fetched_at_us, status, body = row
-        entry = _Entry(fetched_at_us, self._keep_us(status), self._robots(status, body))
+        entry = _Entry(fetched_at_us, self._keep_us(status), self._robots(status, body, agent))
         if not _fresh(entry, now_us):
             return None
-        self._keep(origin, entry)
+        self._keep(origin, agent, entry)
         return entry.robots
 
-    async def fetch(self, origin: str, *, request: FetchRequest) -> Robots:
+    async def fetch(self, origin: str, *, request: FetchRequest, agent: str | None = None) -> Robots:
         """As the port says; callers of one origin at a time wait for the first one's answer."""
         origin = origin.rstrip("/")
         lock, waiting = self._locks.setdefault(origin, (asyncio.Lock(), []))
@@ -99,12 +100,12 @@ class RobotsCache(RobotsSource):
         try:
             # If the one that asks is cancelled, the next in line takes over.
             async with lock:
-                known = await self.cached(origin)
-                if known is not None:
+                known = await self.cached(origin, agent=agent)
+                if known is not None and (request.verify_tls or known.failure != FailureCode.TLS):
                     return known
                 status, body = await self._ask(origin, request)
-                robots = self._robots(status, body)
-                self._keep(origin, _Entry(self._clock.now_us(), self._keep_us(status), robots))
+                robots = self._robots(status, body, agent)
+                self._keep(origin, agent, _Entry(self._clock.now_us(), self._keep_us(status), robots))
                 if self._store is not None:
                     await self._store.put_robots(origin, status, body)
                 return robots
@@ -113,9 +114,9 @@ class RobotsCache(RobotsSource):
             if not waiting:
                 del self._locks[origin]
 
-    def _keep(self, origin: str, entry: _Entry) -> None:
-        self._entries[origin] = entry
-        self._entries.move_to_end(origin)
+    def _keep(self, origin: str, agent: str | None, entry: _Entry) -> None:
+        self._entries[origin, agent] = entry
+        self._entries.move_to_end((origin, agent))
         while len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
@@ -124,14 +125,14 @@ class RobotsCache(RobotsSource):
         passing = status == _UNREACHABLE or status >= 500 or status == 429
         return min(self._ttl_us, int(FAILED_TTL_S * 1_000_000)) if passing else self._ttl_us
 
-    def _robots(self, status: int, body: bytes) -> Robots:
+    def _robots(self, status: int, body: bytes, agent: str | None) -> Robots:
         if status == _UNREACHABLE:
             failure, _, why = body.decode("utf-8", "replace").partition("\n")
             return Robots.disallow_all(why, failure=failure)
         if status >= 500:
             return Robots.disallow_all(f"robots.txt answered {status} {TRIES} times")
         if 200 <= status < 300:
-            return Robots.parse(body, agents=self._agents)
+            return Robots.parse(body, agents=self._agents if agent is None else (agent,))
         return Robots.allow_all()
 
     async def _ask(self, origin: str, request: FetchRequest) -> tuple[int, bytes]:

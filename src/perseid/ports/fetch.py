@@ -89,14 +89,15 @@ class Fetcher(Protocol):
 class RobotsSource(Protocol):
     """Robots.txt by origin, cached 24 h (RFC 9309, 2.4)."""
 
-    async def cached(self, origin: str) -> Robots | None:
-        """The rules if they are known and fresh; asks nothing of the network."""
+    async def cached(self, origin: str, *, agent: str | None = None) -> Robots | None:
+        """The rules if they are known and fresh; asks nothing of the network. `agent` replaces our product token."""
         ...
 
-    async def fetch(self, origin: str, *, request: FetchRequest) -> Robots:
+    async def fetch(self, origin: str, *, request: FetchRequest, agent: str | None = None) -> Robots:
         """Ask the site, following up to five redirects; the caller holds the host's slot.
 
         4xx gives rules that allow all; 5xx and no answer, after three tries within a minute, rules that
-        forbid all (RFC 9309, 2.3.1.3 and 2.3.1.4). `request` supplies everything but the URL.
+        forbid all (RFC 9309, 2.3.1.3 and 2.3.1.4). `request` supplies everything but the URL; rules that
+        were not to be had for a certificate are asked for again by a request that takes any.
         """
         ...

@@ -45,6 +45,16 @@ async def test_sitemaps_are_exempt(site: Site, lab: Any) -> None:
     assert found.paths == ["/", "/listed"]
 
 
+async def test_a_crawl_may_obey_the_rules_for_another_agent(site: Site, lab: Any) -> None:
+    site.robots("User-agent: perseid\nDisallow: /ours\n\nUser-agent: guestbot\nDisallow: /theirs")
+    site.links({"/": ["/ours", "/theirs", "/open"]})
+    ours = await lab.crawl(site.url("/"), sitemap="skip")
+    theirs = await lab.crawl(site.url("/"), scrape={"robots_agent": "GuestBot"}, sitemap="skip")
+    assert (ours.paths, theirs.paths) == (["/", "/open", "/theirs"], ["/", "/open", "/ours"])
+    assert site.counts()["/robots.txt"] == 1
+    assert all("guestbot" not in request.headers["user-agent"].lower() for request in site.requests)
+
+
 async def test_robots_can_be_ignored_by_one_crawl(site: Site, lab: Any) -> None:
     site.robots("User-agent: *\nDisallow: /shut")
     site.links({"/": ["/shut"]})

@@ -13,7 +13,7 @@ from perseid.crawls.start import check_crawl, new_batch, new_crawl, part_credent
 from perseid.errors import ConfigError, InvalidURL
 from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
-from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
+from perseid.model.options import AttributeQuery, CachePolicy, ChangeTracking, CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.model.terms import EventKind, Terms, Webhook
 
 
@@ -67,7 +67,11 @@ def test_any_text_is_a_url_or_refused(text: str) -> None:
         ({"scope": ScopeRules(max_depth=-1)}, "max_depth"),
         ({"scope": ScopeRules(max_discovery_depth=-1)}, "max_discovery_depth"),
         ({"scope": ScopeRules(include=("(",))}, "("),
-        ({"scrape": ScrapeOptions(formats=())}, "format"),
+        ({"scrape": ScrapeOptions(formats=("rawBase64", "links"))}, "no other format"),
+        ({"scrape": ScrapeOptions(formats=("links",), change_tracking=ChangeTracking())}, "add the format markdown"),
+        ({"scrape": ScrapeOptions(pdf_max_pages=0)}, "pdf_max_pages"),
+        ({"scrape": ScrapeOptions(attributes=(AttributeQuery("a[", "href"),))}, "CSS selector"),
+        ({"scrape": ScrapeOptions(cache=CachePolicy(max_age_s=-1))}, "max_age_s"),
         ({"scrape": ScrapeOptions(formats=("word",))}, "word"),  # type: ignore[arg-type]
         ({"scrape": ScrapeOptions(timeout_s=0)}, "timeout"),
         ({"scrape": ScrapeOptions(timeout_s=float("nan"))}, "timeout"),
@@ -141,6 +145,11 @@ def test_credentials_in_a_list_of_several_hosts_are_refused() -> None:
     with pytest.raises(ConfigError, match="fetch each host by itself") as told:
         new_batch(["https://u:hidden@a.test/", "https://b.test/"], ScrapeOptions(), uid="u", key_seed=1)
     assert "hidden" not in str(told.value)
+
+
+def test_metadata_alone_may_be_asked_for() -> None:
+    check_crawl(CrawlOptions(scrape=ScrapeOptions(formats=())))
+    check_crawl(CrawlOptions(scrape=ScrapeOptions(formats=("rawBase64",))))
 
 
 def test_terms_go_with_the_crawl() -> None:

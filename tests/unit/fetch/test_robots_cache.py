@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from perseid.fetch.robots_cache import FAILED_TTL_S, TTL_S, RobotsCache
@@ -132,6 +133,26 @@ async def test_another_process_reads_the_store():
     assert not allows(robots, "/ours")
     clock.us += TTL_US
     assert await RobotsCache(ScriptedFetcher({}), clock, store=store).cached(ORIGIN) is None
+
+
+async def test_each_agent_has_its_own_rules_of_one_answer():
+    cache, fetcher, _, _ = setup(RULES)
+    ours = await cache.fetch(ORIGIN, request=REQUEST)
+    theirs = await cache.fetch(ORIGIN, request=REQUEST, agent="otherbot")
+    assert (allows(ours, "/ours"), allows(theirs, "/ours")) == (False, True)
+    assert await cache.cached(ORIGIN) is ours
+    assert await cache.cached(ORIGIN, agent="otherbot") is theirs
+    assert len(fetcher.requests) == 1
+
+
+async def test_a_request_that_takes_any_certificate_does_not_keep_to_the_failure_of_one_that_does_not():
+    cache, fetcher, _, _ = setup([FailureCode.TLS] * 3 + [RULES])
+    assert not allows(await cache.fetch(ORIGIN, request=REQUEST), "/")
+    assert not allows(await cache.fetch(ORIGIN, request=REQUEST), "/")
+    asked = len(fetcher.requests)
+    lenient = msgspec.structs.replace(REQUEST, verify_tls=False)
+    assert allows(await cache.fetch(ORIGIN, request=lenient), "/")
+    assert len(fetcher.requests) == asked + 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451])
