@@ -10,7 +10,7 @@ from fastapi import Request
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from perseid.api.firecrawl.body.base import Body, Reading
+from perseid.api.firecrawl.body.base import Body, Hosts, Reading
 from perseid.api.firecrawl.body.issues import issues_of, sentence
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
 from perseid.api.loopback import is_loopback
@@ -53,8 +53,10 @@ def validated(model: type[B], value: Any, reading: Reading) -> B:
 
 def reading_for(settings: Settings) -> Reading:
     """Hosts that only this machine or its network knows may be named where they could be fetched."""
-    local = bool(settings.fetch.allow_private) or is_loopback(settings.api.host)
-    return Reading(strictness=settings.api.strictness, local_hosts=local)
+    hosts: Hosts = "localhost" if is_loopback(settings.api.host) else "public"
+    if settings.fetch.allow_private:
+        hosts = "local"
+    return Reading(strictness=settings.api.strictness, hosts=hosts)
 
 
 def from_text(text: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perseid.api.firecrawl.body import url
+from perseid.api.firecrawl.body.base import Hosts
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from perseid.api.firecrawl.body import url
     ],
 )
 def test_web_addresses_pass(text: str) -> None:
-    assert url.fault(text, local_hosts=False) is None
+    assert url.fault(text) is None
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,24 @@ def test_web_addresses_pass(text: str) -> None:
     ],
 )
 def test_others_are_refused_with_the_sentence_of_the_contract(text: str, sentence: str) -> None:
-    assert url.fault(text, local_hosts=False) == sentence
+    assert url.fault(text) == sentence
 
 
-@pytest.mark.parametrize("text", ["localhost", "localhost:3000/x", "http://web/", "web:8080/docs"])
+@pytest.mark.parametrize("text", ["localhost", "localhost:3000/x", "http://localhost/"])
+def test_this_machine_passes_where_it_is_let(text: str) -> None:
+    assert url.fault(text, "localhost") is None
+
+
+@pytest.mark.parametrize("text", ["localhost", "http://web/", "web:8080/docs"])
 def test_hosts_of_this_network_pass_where_they_are_let(text: str) -> None:
-    assert url.fault(text, local_hosts=True) is None
+    assert url.fault(text, "local") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"), [("http://web/", "localhost"), ("nonsense", "local"), ("not-a-url", "local")]
+)
+def test_a_word_is_no_host_without_a_sign_of_it(text: str, hosts: Hosts) -> None:
+    assert url.fault(text, hosts) == url.NO_DOMAIN
 
 
 @pytest.mark.parametrize(

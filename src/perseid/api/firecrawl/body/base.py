@@ -10,6 +10,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 Strictness = Literal["exact", "known", "off"]
+Hosts = Literal["public", "localhost", "local"]
+"""Which hosts URLs may name besides public ones: this machine by its name, or any that is known around here."""
 
 KNOWN_KEYS = frozenset(
     {
@@ -29,8 +31,7 @@ class Reading:
     """How a body is to be read, and what was noticed on the way."""
 
     strictness: Strictness = "known"
-    local_hosts: bool = False
-    """URLs may name `localhost` and hosts without a dot."""
+    hosts: Hosts = "public"
     ignored: dict[str, None] = field(default_factory=dict)
     invalid_urls: list[str] = field(default_factory=list)
 

@@ -45,7 +45,7 @@ class Batch(Page, Request):
         if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
             return data
         reading = reading_of(info)
-        reading.invalid_urls = [url for url in urls if fault(url, local_hosts=reading.local_hosts) is not None]
+        reading.invalid_urls = [url for url in urls if fault(url, reading.hosts) is not None]
         bad = set(reading.invalid_urls)
         return {**data, "urls": [url for url in urls if url not in bad]}
 
