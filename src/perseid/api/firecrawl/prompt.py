@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from perseid.answers.propose import crawl_options_from_prompt
 from perseid.api.firecrawl.body.crawl import Crawl
+from perseid.api.firecrawl.body.url import with_scheme
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
+from perseid.errors import Unavailable
 from perseid.runtime.service import Service
 
 
@@ -17,6 +20,10 @@ async def chosen_by_model(service: Service, body: Crawl) -> tuple[Crawl, dict[st
     return body.with_options(proposed), proposed
 
 
-async def options_from_prompt(_service: Service, _url: str, _prompt: str) -> dict[str, Any]:
+async def options_from_prompt(service: Service, url: str, prompt: str) -> dict[str, Any]:
     """Raises `WireError` 400 where no options come of it."""
-    raise WireError(400, "No options could be made of the prompt: no language model is configured", BAD_REQUEST)
+    model, timeout_s = service.engine.model, service.settings.llm.timeout_s
+    try:
+        return await crawl_options_from_prompt(model, with_scheme(url), prompt, timeout_s=timeout_s)
+    except Unavailable as error:
+        raise WireError(400, f"No options could be made of the prompt: {error}", BAD_REQUEST) from error
