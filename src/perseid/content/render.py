@@ -8,12 +8,13 @@ from perseid.content import clean, selfcheck
 from perseid.content.datauri import DataImages
 from perseid.content.images import images_of
 from perseid.content.main import main_content
-from perseid.content.markdown import to_markdown, to_text
+from perseid.content.markdown import to_text, written
 from perseid.dom import tree as trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perseid.content.inked import Inked
     from perseid.content.resolver import Resolver
     from perseid.dom.tree import Node, Tree
     from perseid.model.options import ScrapeOptions
@@ -45,17 +46,18 @@ def render(url: str, options: ScrapeOptions, tree: Tree, source: str, resolve: R
     nodes, page_type = _chosen(url, options, tree, source, warnings)
     links = _links(tree, nodes, resolve) if linked else None
     hidden = None if options.remove_base64_images is None else DataImages(keep=not options.remove_base64_images)
-    markdown, text, html, held = _formats(tree, nodes, wanted, resolve, hidden)
-    if options.only_main_content and page_type and not (markdown or text or html or (links and not wanted)):
+    ink, text, html, held = _formats(tree, nodes, wanted, resolve, hidden)
+    found = (ink and ink.text) or text or html or (links and not wanted)
+    if options.only_main_content and page_type and not found:
         # Nothing was left: the whole page is better than an empty one.
         tree = trees.parse(source)
         links = _links(tree, [tree.body], resolve) if linked else None
-        markdown, text, html, held = _formats(tree, [tree.body], wanted, resolve, hidden)
+        ink, text, html, held = _formats(tree, [tree.body], wanted, resolve, hidden)
         warnings.append("main: no main content was found; the whole page was kept")
-    if markdown is not None:
-        warnings += selfcheck.check(markdown, held)
-        if hidden is not None:
-            markdown = hidden.put_back(markdown)
+    markdown = None
+    if ink is not None:
+        warnings += selfcheck.check(ink, held)
+        markdown = ink.text if hidden is None else hidden.put_back(ink.text)
     return Shown(markdown, text, html, images, links, page_type)
 
 
@@ -81,7 +83,7 @@ def _chosen(
 
 def _formats(
     tree: Tree, nodes: list[Node], wanted: Sequence[str], resolve: Resolver, hidden: DataImages | None
-) -> tuple[str | None, str | None, str | None, selfcheck.Source | None]:
+) -> tuple[Inked | None, str | None, str | None, selfcheck.Source | None]:
     """Markdown, text and HTML as far as they are wanted, and what the nodes held before."""
     # Markdown changes the tree, so it comes last.
     html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
@@ -91,7 +93,7 @@ def _formats(
     held = selfcheck.source_of(tree, nodes)
     if hidden is not None:
         hidden.hide(tree, nodes)
-    return to_markdown(tree, nodes, resolve), text, html, held
+    return written(tree, nodes, resolve), text, html, held
 
 
 def _links(tree: Tree, nodes: list[Node], resolve: Resolver) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
-from zlib import adler32
 
 from perseid.content.fences import Part, split
+from perseid.content.inked import Inked, counted, inked, letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,10 +17,6 @@ _KEPT = 0.9
 """Least share of the text of the chosen content that its markdown must hold."""
 _SHORT = 200
 """Fewer characters than that say nothing about shares."""
-_CONTROLS = frozenset([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
-_CLASSES = bytes(2 if code in _CONTROLS else code > 127 or chr(code).isalnum() for code in range(256))
-"""1 for the bytes of letters and digits in UTF-8, 2 for control characters, 0 for all others."""
-_CONTROL = b"\2"
 _COUNTED_APART = frozenset({"pre", "select", "textarea", "button", "script", "style", "svg"})
 _ITEM = re.compile(r"(?:(?:[-*+]|\d+[.)]) +)+(?=\|)")
 """Markers of list items whose first block is a table."""
@@ -35,7 +31,10 @@ _RAW_HTML = re.compile(
     r"<(?<!\\<)/?(?:div|span|table|tr|td|th|tbody|script|style|iframe|p|font|center|section|ul|ol|li)\b[^>\n]*>",
     re.IGNORECASE,
 )
-_GOOD_TARGET = re.compile(rb'\]\((?:https?://|mailto:|tel:|ftp:|sms:)[^)\x00-\x20\x7f]*(?: "(?:[^"\\\n]|\\.)*")?')
+_TARGETS = re.compile(
+    rb'\]\(((?:https?://|mailto:|tel:|ftp:|sms:)[^)\x00-\x20\x7f]*+(?: "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+")?+)?'
+)
+"""What follows on the text of a link: its good target with its title, else nothing."""
 _INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
 _SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{2,5});")
@@ -75,44 +74,35 @@ def source_of(tree: Tree, nodes: Sequence[Node]) -> Source:
         encoded = tree.text(node).encode("utf-8", "replace")
         if b"\xad" in encoded or b"\x8b" in encoded:
             encoded = encoded.replace(b"\xc2\xad", b"").replace(b"\xe2\x80\x8b", b"")
-        size += _size(encoded.translate(_CLASSES))
+        size += letters(encoded)
         for tag, found in tree.by_tag(_COUNTED_APART, node).items():
             for part in found:
                 text = tree.text(part)
                 if tag != "pre":
-                    size -= _size(text.encode("utf-8", "replace").translate(_CLASSES))
+                    size -= letters(text.encode("utf-8", "replace"))
                 elif breaks := (code := text.strip("\n")).count("\n"):
                     lines += breaks
                     indents += code.count("\n ") + code.count("\n\t")
     return Source(size, lines, indents)
 
 
-def _size(classes: bytes) -> int:
-    """How many bytes are letters and digits, given the classes of all."""
-    if _CONTROL in classes:
-        classes = classes.replace(_CONTROL, b"")
-    # The lower half of Adler-32 is the sum of all bytes modulo 65521: a count in C, twice as fast as deleting.
-    return sum(adler32(classes[at : at + 65520], 0) & 0xFFFF for at in range(0, len(classes), 65520))
-
-
-def check(markdown: str, source: Source | None = None) -> list[str]:
+def check(markdown: str | Inked, source: Source | None = None) -> list[str]:
     """Warnings about a page's markdown, each starting with a stable word and a colon."""
-    if not markdown.strip():
+    subject = inked(markdown) if isinstance(markdown, str) else markdown
+    if not subject.text or subject.text.isspace():
         return ["empty: no text was found on the page"]
-    return list(_findings(markdown, source))
+    return list(_findings(subject, source))
 
 
-def _findings(markdown: str, source: Source | None) -> Iterator[str]:
+def _findings(subject: Inked, source: Source | None) -> Iterator[str]:
     """Cheap looks at the whole document; a thorough one, at prose only, where they find a reason."""
-    try:
-        encoded = markdown.encode()
-    except UnicodeEncodeError:
+    markdown, encoded, kinds, lone = subject
+    if lone:
         yield "control: the text holds lone surrogates"
-        encoded = markdown.encode("utf-8", "replace")
-    bare = _GOOD_TARGET.sub(b"", encoded) if b"]" in encoded else encoded
-    classes = bare.translate(_CLASSES)
+    targets = _TARGETS.findall(encoded)
+    aimed = b"".join(targets)
     if source is not None and source.size > _SHORT:
-        share = _size(classes) / source.size
+        share = (counted(kinds) - letters(aimed)) / source.size
         if share < _KEPT:
             yield f"kept: only about {share:.0%} of the text on the page is in the markdown"
     parts = list(split(markdown)) if b"`" in encoded else [Part(markdown)]
@@ -120,24 +110,22 @@ def _findings(markdown: str, source: Source | None) -> Iterator[str]:
         yield "fence: a code block is not closed"
     if source is not None and source.code_lines > 2 and (fault := _code(markdown, parts, source)):
         yield fault
-    yield from _in_prose(parts, bare)
-    if _CONTROL in classes:
+    markup = (b"<" in encoded and b"</" in encoded) or encoded.count(b"&") - aimed.count(b"&") > 2
+    yield from _in_prose(parts, encoded, odd_address=b"" in targets, markup=markup)
+    if subject.has_controls:
         yield "control: the text holds control characters"
     if len(encoded) != len(markdown):
         yield from _characters(markdown, encoded)
 
 
-def _in_prose(parts: list[Part], bare: bytes) -> Iterator[str]:
-    """`bare` is the document without its good link targets, in which what is odd shows."""
-    table = b"|" in bare and (b"\n|" in bare or b"| -" in bare or bare.startswith(b"|"))
-    address = b"]" in bare and b"](" in bare
-    image = b"!" in bare and b"![" in bare
-    markup = (b"<" in bare and b"</" in bare) or bare.count(b"&") > 2
-    if table or address or image or markup:
+def _in_prose(parts: list[Part], encoded: bytes, *, odd_address: bool, markup: bool) -> Iterator[str]:
+    table = b"|" in encoded and (b"| -" in encoded or b"\n|" in encoded or encoded.startswith(b"|"))
+    image = b"!" in encoded and b"![" in encoded
+    if table or odd_address or image or markup:
         prose = "\n".join([part.text for part in parts if not part.code])
         if table:
             yield from _tables(prose)
-        if (address and _TARGET.search(prose)) or (image and _IMAGE.search(prose)):
+        if (odd_address and _TARGET.search(prose)) or (image and _IMAGE.search(prose)):
             yield from _addresses(_SPAN.sub("`", prose))  # what is in code spans is meant
         if markup and (_RAW_HTML.search(prose) or len(_ENTITY.findall(prose)) > 2):
             yield from _markup(_SPAN.sub("`", prose))
@@ -180,8 +168,8 @@ def _tables(prose: str) -> Iterator[str]:
         if "|" not in line:
             continue
         row = line.lstrip(" >")
-        item = _ITEM.match(row)
-        if item is None and row[0] != "|":
+        item = None
+        if row[0] != "|" and (item := _ITEM.match(row)) is None:
             continue
         if number != last + 1 or item is not None:
             if fault := _uneven(table):

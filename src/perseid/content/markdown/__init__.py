@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perseid.content.fences import outside_code, split
+from perseid.content.inked import CONTROLS, Inked, inked
 from perseid.content.markdown import turbo
 from perseid.content.markdown.plain import plain_text
 from perseid.content.markdown.writer import Writer
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from perseid.dom.tree import Node, Tree
 
-_CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 _INVISIBLE = ("\xad", "\u200b", "\u2060", "\ufeff")
 """Soft hyphens and zero-width characters: they break words for search and say nothing in text."""
 _ENTITY = re.compile(r"&#(\d{2,5});")
@@ -36,6 +36,11 @@ _BARE_ITEM = re.compile(rf"(?:^|\n)([ >]*)(?:{_MARKER} )+\n\Z")
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:
+    """The text of `written`."""
+    return written(tree, nodes, resolve).text
+
+
+def written(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> Inked:
     """The markdown of `nodes`, one after another; may change the tree below them.
 
     `resolve` gives the absolute address of a link or image as it stands in the page, None for those that
@@ -59,11 +64,13 @@ def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
     return "\n\n".join(part for node in nodes if (part := plain(node))).strip("\n")
 
 
-def _settled(text: str) -> str:
+def _settled(text: str) -> Inked:
     """No invisible characters and, outside of code, no blanks written as entities and no empty headings."""
-    encoded = text.encode("utf-8", "replace")
-    if len(encoded.translate(None, _CONTROLS)) != len(encoded):
-        text = encoded.translate(None, _CONTROLS).decode()
+    found = inked(text)
+    encoded = found.encoded
+    if found.has_controls:
+        encoded = encoded.translate(None, CONTROLS)
+        text = encoded.decode()
     if len(encoded) != len(text):
         for char in _INVISIBLE:
             if char in text:
@@ -78,7 +85,8 @@ def _settled(text: str) -> str:
         text = outside_code(text, _tidied)
         if bare_items and "```" in text:
             text = _with_raised_fences(text)
-    return text.strip("\n")
+    text = text.strip("\n")
+    return found if text == found.text else inked(text)
 
 
 def _tidied(prose: str) -> str:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 
 _EDGE = re.compile(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
+_EDGY = frozenset(("", "<", ">", "\\", "\x01"))
+"""What a line break begins or ends with, beside white space."""
 _TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")  # noqa: RUF001  # full-width marks are meant
 _PILCROWS = frozenset("¶#§🔗⚓∞†")
 _PERMALINK_CLASSES = ("headerlink", "permalink", "anchor", "header-link", "heading-link", "hash-link", "heading-anchor")
@@ -18,10 +20,12 @@ def emphasis(inner: str, mark: str, before: str, after: str) -> str:
     White space and line breaks at the edges go outside; `before` and `after` are the characters that follow
     on the marks outside, where they are known.
     """
-    match = _EDGE.match(inner)
-    if match is None or not match[2]:
-        return " " if inner and inner.isspace() else inner
-    lead, core, trail = _outside(match[1]) if before else "", match[2], _outside(match[3])
+    lead, core, trail = "", inner, ""
+    if inner[:1] in _EDGY or inner[-1:] in _EDGY or inner[0].isspace() or inner[-1].isspace():
+        match = _EDGE.match(inner)
+        if match is None or not match[2]:
+            return " " if inner and inner.isspace() else inner
+        lead, core, trail = _outside(match[1]) if before else "", match[2], _outside(match[3])
     if "\n\n" in core or core.startswith(("#", "- ", "> ", "```", "|")):
         return inner  # blocks inside an inline mark: the mark means nothing there
     if _is_marked(core, mark):

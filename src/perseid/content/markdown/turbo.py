@@ -58,28 +58,24 @@ def _anchors(node: Node, anchors: list[Any], resolve: Resolve) -> None:
             if getattr(anchor.parent, "tag", "") == "code":
                 _lift_out_of_code(anchor, anchor.parent)
     for anchor in anchors:
-        _anchor(anchor, resolve)
+        href = anchor.attr("href")
+        text = anchor.text
+        if href is None:
+            if not text and len(anchor) == 0:
+                anchor.extract()  # only a target to jump to
+        elif _says_nothing(anchor, href, text):
+            anchor.extract()
+        elif (url := resolve(href)) is None:
+            anchor.unwrap()
+        elif url != href:
+            anchor.attrs["href"] = url
 
 
-def _anchor(a: Any, resolve: Resolve) -> None:
-    href = a.attr("href")
-    text = a.text
-    if href is None:
-        if not text and len(a) == 0:
-            a.extract()  # only a target to jump to
-        return
-    if not text or not text.strip():
-        if a.select_one("img") is None:
-            a.extract()
-            return
-    elif "#" in href and len(text) < 40 and is_permalink(text, href, a.attr("class") or ""):
-        a.extract()
-        return
-    url = resolve(href)
-    if url is None:
-        a.unwrap()
-    elif url != href:
-        a.attrs["href"] = url
+def _says_nothing(a: Any, href: str, text: str) -> bool:
+    """Whether a link has nothing to click on, or only the sign that its heading can be linked to."""
+    if not text or text.isspace():
+        return a.select_one("img") is None
+    return "#" in href and len(text) < 40 and is_permalink(text, href, a.attr("class") or "")
 
 
 def _lift_out_of_code(a: Any, code: Any) -> None:
@@ -151,28 +147,26 @@ def _code_block(pre: Any) -> None:
 def _language(pre: Any, code: Any) -> str:
     """What the classes and attributes of the code, its block and up to three boxes round it name."""
     elements = (pre,) if code is None else (code, pre)
-    language = language_of(*[_classes(element) for element in elements])
-    if language:
+    classes = [element.attr("class") or "" for element in elements]
+    if language := language_of(*classes):
         return language
-    for element in elements:
-        attr = element.attr
-        value = attr("data-lang") or attr("data-language") or attr("lang")
-        if value and (language := named_language(value)):
-            return language
+    for element, known in zip(elements, classes, strict=True):
+        if len(element.attrs) > bool(known):
+            attr = element.attr
+            value = attr("data-lang") or attr("data-language") or attr("lang")
+            if value and (language := named_language(value)):
+                return language
     up = pre.parent
     for _ in range(3):
         if type(up) is not Element or up.tag not in _BOXES:
             break
-        if language := language_of(_classes(up)):
+        known = up.attr("class") or ""
+        if language := language_of(known):
             return language
-        if (value := up.attr("data-lang")) and (language := named_language(value)):
+        if len(up.attrs) > bool(known) and (value := up.attr("data-lang")) and (language := named_language(value)):
             return language
         up = up.parent
     return ""
-
-
-def _classes(element: Any) -> str:
-    return element.attr("class") or ""
 
 
 def _text_with_breaks(pre: Any) -> str:
@@ -288,17 +282,16 @@ def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str
         if not inner:
             return " " if element.text.isspace() else ""
         before = element.previous_sibling
-        own = mark
-        if isinstance(before, Element) and before.tag in tags:
-            own = other  # two runs of asterisks in a row would be one
+        # Two runs of asterisks in a row would be one.
+        own = other if type(before) is Element and before.tag in tags else mark
         if inner[0].isalnum() and inner[-1].isalnum() and "\n\n" not in inner:
             return f"{own}{inner}{own}"  # letters at its edges: it is read right whatever stands round it
         after = element.next_sibling
         return emphasis(
             inner,
             own,
-            before.text[-1:] if isinstance(before, Text) else "",
-            after.text[:1] if isinstance(after, Text) else "",
+            before.data[-1:] if type(before) is Text else "",
+            after.data[:1] if type(after) is Text else "",
         )
 
     return convert
