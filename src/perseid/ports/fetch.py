@@ -29,7 +29,7 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
     cut_at_cap: bool = False
     """Give the first part of a body over its cap instead of `TOO_LARGE` (robots.txt: RFC 9309, 2.5)."""
     verify_tls: bool = True
-    """False takes any certificate, but not behind a proxy that is itself spoken to over TLS."""
+    """False takes any certificate of the site; that of a proxy is checked all the same."""
     cache: CachePolicy = CachePolicy()
     realm: bytes = b""
     """Whose cache: answers are never shared between realms."""
