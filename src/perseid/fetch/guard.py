@@ -5,6 +5,7 @@ Pure judgement only; `perseid.fetch.pool` hangs it into the connector.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
@@ -104,3 +105,14 @@ def judge_address(ip: str, port: int, allowance: Allowance = NOTHING, *, named: 
     if reason and allowance.lists(ip):
         reason = ""
     return Verdict(allowed=not reason, private=private, reason=reason)
+
+
+def judge_for(allowance: Allowance, *, setting: str) -> Callable[[str, str, int], str]:
+    """The guard for connections of other rooms: (host, address, port) → why not, by the words of their `setting`."""
+
+    def judge(host: str, ip: str, port: int) -> str:
+        named = host_name(host) in allowance.hosts
+        verdict = judge_address(ip, port, allowance, named=named)
+        return "" if verdict.allowed or (named and ip == host) else verdict.reason.replace(SETTING, setting)
+
+    return judge

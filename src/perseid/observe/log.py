@@ -56,6 +56,9 @@ Event = Literal[
     "worker.dead",
     "worker.reaped",
     "audit.finding",
+    "webhook.unreachable",
+    "webhook.given_up",
+    "webhook.failed",
     "api.failed",
 ]
 EVENTS: frozenset[str] = frozenset(get_args(Event))

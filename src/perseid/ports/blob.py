@@ -16,6 +16,10 @@ class Blobs(Protocol):
         """Raises `NotFound`."""
         ...
 
+    def prefixes(self) -> list[str]:
+        """The crawls that have bodies here, by their number."""
+        ...
+
     def delete_prefix(self, prefix: str) -> int:
         """Remove everything under a prefix; the number of blobs removed."""
         ...

@@ -6,7 +6,16 @@ from typing import Literal, NamedTuple, Protocol
 
 from perseid.ports.store import Finished, Lease
 
-Trouble = Literal["store.failed", "store.retry", "worker.dead", "worker.reaped", "audit.finding"]
+Trouble = Literal[
+    "store.failed",
+    "store.retry",
+    "worker.dead",
+    "worker.reaped",
+    "audit.finding",
+    "webhook.unreachable",
+    "webhook.given_up",
+    "webhook.failed",
+]
 
 
 class Run(NamedTuple):
