@@ -116,7 +116,7 @@ async def test_a_broken_document_is_a_failure_with_its_reason(body: bytes) -> No
     assert "broken" in failed.message
 
 
-async def test_a_document_that_unpacks_to_too_much_dies_alone() -> None:
+async def test_a_document_that_takes_too_much_dies_alone() -> None:
     failed = await converted(docx("<w:p/>" * 400_000), ChildLimits(cpu_s=2))
     assert isinstance(failed, Failed)
     assert failed.code == "conversion_error"
