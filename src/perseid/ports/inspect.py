@@ -7,13 +7,13 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from perseid.model.crawl import Crawl
-from perseid.model.ids import CrawlId, JobId
+from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
+from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind, JobState
 
 
 class DocumentRow(NamedTuple):
-    """`seq` is dense from 1 in finishing order; `body` as in `StoredDocument`."""
+    """`seq` counts from 1 in finishing order, with gaps only for superseded ones; `body` as in `StoredDocument`."""
 
     seq: int
     job: JobId
@@ -41,6 +41,39 @@ class DeniedRow(NamedTuple):
     reason: str
     message: str
     referrer: str | None
+
+
+class LeaseView(NamedTuple):
+    job: JobId
+    crawl: CrawlId
+    url: str
+    host: str
+    started_at: int
+    expires_at: int
+
+
+class WorkerView(NamedTuple):
+    """A process that claims, with the jobs it holds, longest running first."""
+
+    id: WorkerId
+    host: str
+    pid: int
+    beat: int
+    leases: list[LeaseView]
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole store at a glance."""
+
+    crawls: dict[CrawlStatus, int]
+    """All but scrapes."""
+    scrapes: int
+    """Running or waiting."""
+    jobs: dict[JobState, int]
+    """Of the states before the end."""
+    hosts_backed_off: int
+    hosts_paused: int
+    workers: int
 
 
 class JobView(NamedTuple):
@@ -74,7 +107,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     crawl: str
     state: str
-    """A `JobState`, or `refused` (ledger), `alias` (a redirect's end) or `unknown`."""
+    """A `JobState`, or `refused` (ledger), `alias` (a redirect's end), `listed` (by a map) or `unknown`."""
     reason: str = ""
     message: str = ""
     referrers: tuple[str, ...] = ()
@@ -106,11 +139,25 @@ class Inspect(Protocol):
         """Raises `NotFound`."""
         ...
 
-    async def crawls(self, *, before: int | None = None, limit: int = 100) -> list[Crawl]:
-        """Newest first; `before` is the `created_at` of the last one seen."""
+    async def crawls(
+        self,
+        *,
+        team: int | None = None,
+        kinds: Sequence[CrawlKind] | None = None,
+        status: CrawlStatus | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Crawl]:
+        """Newest first; `before` is the `created_at` of the last one seen. Scrapes only where their kind is named."""
         ...
 
-    async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]: ...
+    async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]:
+        """Without those whose jobs were retried since (see `Counts.superseded`)."""
+        ...
+
+    async def document_of(self, job: JobId) -> DocumentRow | None:
+        """What this job brought home, if it has ended with a document."""
+        ...
 
     async def failures(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[FailureRow]: ...
 
@@ -133,11 +180,24 @@ class Inspect(Protocol):
         ...
 
     async def jobs(
-        self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100
-    ) -> list[JobView]: ...
+        self,
+        *,
+        crawl: CrawlId | None = None,
+        team: int | None = None,
+        host: str | None = None,
+        state: JobState | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> list[JobView]:
+        """In order of discovery. The pages of a map are no jobs."""
+        ...
 
     async def explain(self, crawl: CrawlId, keys: list[int], url: str) -> Explanation: ...
 
     async def progress(self, crawl: CrawlId) -> Progress: ...
 
     async def hosts(self, *, limit: int = 100) -> list[HostView]: ...
+
+    async def workers_view(self) -> list[WorkerView]: ...
+
+    async def stats(self) -> Stats: ...

@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Pages brought home in one period (`2026-11`), of all keys of a team."""
+    """Pages brought home in one period (`2026-11`), of all keys of a team: one for each document stored."""
 
     period: str
     pages: int
@@ -54,7 +54,10 @@ class Teams(Protocol):
     """Raises `StoreUnavailable` where a retry helps."""
 
     async def put_team(self, team: Team) -> Team:
-        """Create (id 0) or change; limits take effect with the next claim."""
+        """Create (id 0) or change; limits take effect with the next claim. A name is one team's: `StoreError`.
+
+        Raises `NotFound` for a number that is no team's.
+        """
         ...
 
     async def teams(self) -> list[Team]: ...
@@ -63,7 +66,9 @@ class Teams(Protocol):
         """Raises `NotFound`."""
         ...
 
-    async def add_key(self, team: int, *, name: str, hint: str, digest: bytes) -> Key: ...
+    async def add_key(self, team: int, *, name: str, hint: str, digest: bytes) -> Key:
+        """Raises `NotFound` without the team, `StoreError` for a digest that is known already."""
+        ...
 
     async def keys(self, team: int | None = None) -> list[Key]: ...
 

@@ -35,8 +35,18 @@ def explain(connection: Connection, crawl: CrawlId, keys: list[int], url: str) -
     uid, beyond, kind = found
     wanted = orjson.dumps(keys).decode()
     row = _admitted(connection, crawl, wanted if CrawlKind(kind).follows_links else None, clean(url))
+    if row is not None and row[4] is None and row[1] is None:
+        message = "The map lists it. A map fetches no pages but the one it starts at."
+        return Explanation(
+            url=url,
+            crawl=uid,
+            state="listed",
+            message=message,
+            seen_as=row[3],
+            referrers=_referrers(connection, row[2]),
+        )
     if row is not None:
-        return _explain_job(connection, uid, url, row)
+        return _explain_job(connection, uid, url, row[:4])
     row = connection.execute(
         "SELECT reason, rule, value, parent, url FROM denied WHERE crawl = ? AND key IN (SELECT"
         " value FROM json_each(?)) LIMIT 1",
@@ -64,11 +74,11 @@ def _admitted(connection: Connection, crawl: CrawlId, keys: str | None, url: str
     of its jobs counts.
     """
     if keys is None:
-        latest = "SELECT id, alias_of, parent, url FROM url WHERE crawl = ? AND url = ? ORDER BY id DESC LIMIT 1"
+        latest = "SELECT id, alias_of, parent, url, lane FROM url WHERE crawl = ? AND url = ? ORDER BY id DESC LIMIT 1"
         found = connection.execute(latest, (crawl, url))
     else:
         found = connection.execute(
-            "SELECT id, alias_of, parent, url FROM url"
+            "SELECT id, alias_of, parent, url, lane FROM url"
             " WHERE crawl = ? AND key IN (SELECT value FROM json_each(?)) LIMIT 1",
             (crawl, keys),
         )

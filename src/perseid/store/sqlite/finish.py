@@ -241,6 +241,7 @@ def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
 
 def _store(tx: Tx, crawl: CrawlRow, job: int, document: StoredDocument, state: EndState) -> int:
     crawl.documents += 1
+    tx.used[crawl.team] += 1
     seq = crawl.documents + crawl.superseded
     tx.execute(
         "INSERT INTO document (crawl, seq, job, state, status, url, title, blob, body) VALUES (?, ?,"

@@ -11,7 +11,7 @@ from typing import TypeVar
 import orjson
 
 from perseid.errors import NotFound
-from perseid.model.crawl import Counts, Crawl, CrawlKind, CrawlStatus
+from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 from perseid.model.ids import CrawlId, JobId
 from perseid.model.job import END_STATES, EndState, JobKind, JobState
 from perseid.model.verdict import Denial, DenialReason
@@ -25,37 +25,16 @@ from perseid.ports.inspect import (
     Progress,
 )
 from perseid.store.sqlite.connection import Connection, Row, reading
+from perseid.store.sqlite.crawls import CRAWL, crawl_of, newest
 from perseid.store.sqlite.explain import explain
-from perseid.store.sqlite.jobs import JOB, STATE_CLAUSES, job_view
+from perseid.store.sqlite.jobs import JobFilter, jobs
 
 T = TypeVar("T")
-_COUNTS = tuple(Counts.__struct_fields__)
-_CRAWL = (
-    "SELECT id, uid, team, kind, url, options, key_seed, status, created_at, ended_at,"  # noqa: S608 - constants
-    f" CASE WHEN ttl IS NULL THEN NULL ELSE ended_at + ttl END, error, note, terms, erased_at IS NOT NULL,"
-    f" {', '.join(_COUNTS)} FROM crawl"
-)
 
 
-def _crawl(row: Row) -> Crawl:
-    return Crawl(
-        id=CrawlId(row[0]),
-        uid=row[1],
-        team=row[2],
-        kind=CrawlKind(row[3]),
-        url=row[4],
-        options=row[5],
-        key_seed=row[6],
-        status=CrawlStatus(row[7]),
-        created_at=row[8],
-        ended_at=row[9],
-        expires_at=row[10],
-        error=row[11],
-        note=row[12],
-        terms=row[13],
-        erased=bool(row[14]),
-        counts=Counts(**dict(zip(_COUNTS, row[15:], strict=True))),
-    )
+def _document(row: Row) -> DocumentRow:
+    seq, job, url, status, state, body, blob = row
+    return DocumentRow(seq, JobId(job), url, status, END_STATES[EndState(state)], body, blob)
 
 
 class SqliteReader:
@@ -78,23 +57,29 @@ class SqliteReader:
         return await self._read(lambda connection: list(connection.execute(statement, bindings)))
 
     async def crawl(self, uid: str) -> Crawl:
-        rows = await self._all(f"{_CRAWL} WHERE uid = ?", (uid,))
+        rows = await self._all(f"{CRAWL} AND uid = ?", (uid,))
         if not rows:
             raise NotFound(f"no crawl {uid} in {self.path}")
-        return _crawl(rows[0])
+        return crawl_of(rows[0])
 
     async def crawl_by_id(self, crawl: CrawlId) -> Crawl:
-        rows = await self._all(f"{_CRAWL} WHERE id = ?", (crawl,))
+        rows = await self._all(f"{CRAWL} AND id = ?", (crawl,))
         if not rows:
             raise NotFound(f"no crawl number {crawl} in {self.path}")
-        return _crawl(rows[0])
+        return crawl_of(rows[0])
 
-    async def crawls(self, *, before: int | None = None, limit: int = 100) -> list[Crawl]:
-        rows = await self._all(
-            f"{_CRAWL} WHERE ?1 IS NULL OR created_at < ?1 ORDER BY created_at DESC, id DESC LIMIT ?2",
-            (before, limit),
+    async def crawls(
+        self,
+        *,
+        team: int | None = None,
+        kinds: Sequence[CrawlKind] | None = None,
+        status: CrawlStatus | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Crawl]:
+        return await self._read(
+            lambda connection: newest(connection, team=team, kinds=kinds, status=status, before=before, limit=limit)
         )
-        return [_crawl(row) for row in rows]
 
     async def documents(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[DocumentRow]:
         rows = await self._all(
@@ -102,10 +87,15 @@ class SqliteReader:
             " ? AND NOT superseded ORDER BY seq LIMIT ?",
             (crawl, after, limit),
         )
-        return [
-            DocumentRow(seq, JobId(job), url, status, END_STATES[EndState(state)], body, blob)
-            for seq, job, url, status, state, body, blob in rows
-        ]
+        return [_document(row) for row in rows]
+
+    async def document_of(self, job: JobId) -> DocumentRow | None:
+        rows = await self._all(
+            "SELECT d.seq, d.job, d.url, d.status, d.state, d.body, d.blob FROM ended e"
+            " JOIN document d ON d.crawl = e.crawl AND d.seq = e.seq WHERE e.job = ?",
+            (job,),
+        )
+        return _document(rows[0]) if rows else None
 
     async def failures(self, crawl: CrawlId, *, after: int = 0, limit: int = 1000) -> list[FailureRow]:
         rows = await self._all(
@@ -172,15 +162,18 @@ class SqliteReader:
         return named, crawled
 
     async def jobs(
-        self, *, crawl: CrawlId | None = None, state: JobState | None = None, after: int = 0, limit: int = 100
+        self,
+        *,
+        crawl: CrawlId | None = None,
+        team: int | None = None,
+        host: str | None = None,
+        state: JobState | None = None,
+        after: int = 0,
+        limit: int = 100,
     ) -> list[JobView]:
-        clause = "" if state is None else f" AND {STATE_CLAUSES[state]}"
-        rows = await self._all(
-            f"{JOB} WHERE u.id > ?1 AND u.alias_of IS NULL AND (?2 IS NULL OR +u.crawl = ?2){clause}"
-            f" ORDER BY u.id LIMIT ?3",
-            (after, crawl, limit),
+        return await self._read(
+            lambda connection: jobs(connection, JobFilter(crawl, team, host, state), after=after, limit=limit)
         )
-        return [job_view(row) for row in rows]
 
     async def explain(self, crawl: CrawlId, keys: list[int], url: str) -> Explanation:
         return await self._read(lambda connection: explain(connection, crawl, keys, url))

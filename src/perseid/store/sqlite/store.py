@@ -18,6 +18,7 @@ from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
+from perseid.ports.inspect import Stats, WorkerView
 from perseid.ports.store import (
     AuditFinding,
     Finished,
@@ -28,7 +29,7 @@ from perseid.ports.store import (
     StepResult,
     WorkerSeen,
 )
-from perseid.store.sqlite import erase, gates, lifecycle
+from perseid.store.sqlite import erase, gates, lifecycle, overview
 from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
@@ -38,9 +39,9 @@ from perseid.store.sqlite.group import Order, Orders
 from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.outbox import SqliteOutbox
 from perseid.store.sqlite.pages import SqlitePageCache
-from perseid.store.sqlite.reader import SqliteReader
 from perseid.store.sqlite.scrub import scrub
 from perseid.store.sqlite.start import start
+from perseid.store.sqlite.teams import SqliteTeams
 from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
 T = TypeVar("T")
@@ -51,8 +52,8 @@ def _wall_clock_us() -> int:
     return time.time_ns() // 1_000
 
 
-class SqliteStore(SqliteReader):
-    """`Store` and `Inspect` on one database file. Any number of processes may open it."""
+class SqliteStore(SqliteTeams):
+    """`Store`, `Inspect` and `Teams` on one database file. Any number of processes may open it."""
 
     def __init__(
         self,
@@ -284,6 +285,13 @@ class SqliteStore(SqliteReader):
         for crawl in ended:
             await self._write(partial(erase.done, crawl=crawl))
         return len(ended) == len(crawls)
+
+    async def workers_view(self) -> list[WorkerView]:
+        return await self._read(overview.workers)
+
+    async def stats(self) -> Stats:
+        now = self._clock()
+        return await self._read(lambda connection: overview.stats(connection, now))
 
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
         return await self._read(lambda connection: audit(connection, crawls=crawls))

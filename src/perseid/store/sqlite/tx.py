@@ -16,6 +16,7 @@ from perseid.model.terms import EventKind
 from perseid.ports.store import HostDefaults
 from perseid.store.sqlite.connection import Connection, Row
 from perseid.store.sqlite.post import News, post
+from perseid.store.sqlite.usage import count_pages
 
 SCRAPING = int(CrawlStatus.SCRAPING)
 UNLIMITED = 1 << 40
@@ -134,6 +135,8 @@ class Tx:
         """Something may have become claimable there."""
         self.new_keys: dict[int, list[int]] = {}
         self.new_refused: dict[int, list[int]] = {}
+        self.used: Counter[int] = Counter()
+        """Pages stored, by team."""
         self._news: list[News] = []
         self._crawls: dict[int, CrawlRow | None] = {}
         row = self.one("SELECT next_job, turn, global_open FROM gate WHERE id = 1")
@@ -223,6 +226,8 @@ class Tx:
                 )
         if self._news:
             post(self.connection, self.now, self._news)
+        if self.used:
+            count_pages(self.connection, self.now, self.used)
         gate = (self.next_job, self.turn, self.global_open)
         if gate != self._gate:
             self.execute("UPDATE gate SET next_job = ?, turn = ?, global_open = ? WHERE id = 1", gate)

@@ -10,12 +10,13 @@ from perseid.ports.inspect import Inspect
 from perseid.ports.known import Known
 from perseid.ports.outbox import Outbox
 from perseid.ports.store import HostDefaults, Store
+from perseid.ports.teams import Teams
 
 SECOND = 1_000_000
 """In µs, as all times of the store."""
 
 
-class Truth(Store, Inspect, Protocol):
+class Truth(Store, Inspect, Teams, Protocol):
     """All sides of a store in one object."""
 
     @property
