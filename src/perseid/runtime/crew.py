@@ -2,7 +2,7 @@
 
 Where the system can fork safely they are forked before this process has threads, a database or an event
 loop, and share what was imported; elsewhere each is started afresh. They wait for an order on a pipe and
-end when the pipe closes: with their parent, however that ends.
+end when the pipe closes: with their parent, however that ends. One that dies at work is replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,10 +24,15 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.model.crawl import CrawlStatus
+from perseid.observe import log
 from perseid.worker.garbage import collect_rarely
 from perseid.worker.stop import Stop
 
 _GRACE_S = 35.0
+_LOOK_S = 0.5
+MOST_DEATHS = 5
+"""Members that may die within `PERIOD_S` and be replaced; with one more the cause is taken to be lasting."""
+PERIOD_S = 60.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +56,7 @@ class Crew:
 
     def __init__(self, members: list[Member]) -> None:
         self._members = members
+        self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
 
     @classmethod
     def prepare(cls, count: int) -> Crew:
@@ -66,17 +73,43 @@ class Crew:
     @asynccontextmanager
     async def at_work(self, order: Order, stop: Stop) -> AsyncIterator[None]:
         """Members work on the crawl while the body runs; a stop is passed on, the end waited for."""
-        line = msgspec.json.encode(order)
+        line = msgspec.json.encode(order) + b"\n"
         for member in self._members:
-            with contextlib.suppress(BrokenPipeError):
-                member.orders.write(line + b"\n")
-                member.orders.flush()
-        watch = asyncio.create_task(self._pass_on(stop))
+            _send(member, line)
+        watch = [asyncio.create_task(self._pass_on(stop)), asyncio.create_task(self._refill(line, stop))]
         try:
             yield
         finally:
-            watch.cancel()
+            for task in watch:
+                task.cancel()
             await self._dismiss()
+
+    async def _refill(self, line: bytes, stop: Stop) -> None:
+        """Put a fresh member in the place of each that dies, unless they die faster than that could help."""
+        while not stop.asked:
+            await asyncio.sleep(_LOOK_S)
+            for member in list(self._members):
+                status = _status(member)
+                if status is None or stop.asked:
+                    continue
+                self._members.remove(member)
+                _close(member)
+                if status and self._worth_replacing(member, status):
+                    self._members.append(_send(_spawn(), line))
+
+    def _worth_replacing(self, member: Member, status: int) -> bool:
+        now = asyncio.get_running_loop().time()
+        lasting = len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < PERIOD_S
+        if not lasting:
+            self._deaths.append(now)
+        what = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
+        then = (
+            f"{MOST_DEATHS} had died within {PERIOD_S:g} s: no more are started, the others go on"
+            if lasting
+            else "another takes its place"
+        )
+        log.event("worker.dead", pid=member.pid, message=f"worker process {member.pid} {what}; {then}")
+        return not lasting
 
     async def _pass_on(self, stop: Stop) -> None:
         await stop.wait()
@@ -86,13 +119,12 @@ class Crew:
 
     async def _dismiss(self) -> None:
         for member in self._members:
-            with contextlib.suppress(BrokenPipeError):
-                member.orders.close()
+            _close(member)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _GRACE_S
         left = list(self._members)
         while left:
-            left = [member for member in left if not _gone(member)]
+            left = [member for member in left if _status(member) is None]
             self._members = left
             if left and loop.time() > deadline:
                 _signal(left, signal.SIGKILL)
@@ -107,13 +139,27 @@ def _signal(members: Sequence[Member], number: signal.Signals) -> None:
             os.kill(member.pid, number)
 
 
-def _gone(member: Member) -> bool:
+def _send(member: Member, line: bytes) -> Member:
+    with contextlib.suppress(BrokenPipeError):
+        member.orders.write(line)
+        member.orders.flush()
+    return member
+
+
+def _close(member: Member) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        member.orders.close()
+
+
+def _status(member: Member) -> int | None:
+    """How it ended, below 0 by a signal; None while it runs, 0 where nobody can tell any more."""
     if member.process is not None:
-        return member.process.poll() is not None
+        return member.process.poll()
     try:
-        return os.waitpid(member.pid, os.WNOHANG)[0] != 0
+        pid, status = os.waitpid(member.pid, os.WNOHANG)
     except ChildProcessError:
-        return True
+        return 0
+    return os.waitstatus_to_exitcode(status) if pid else None
 
 
 def _fork(count: int) -> list[Member]:
