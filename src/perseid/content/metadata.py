@@ -43,6 +43,13 @@ _NAME = {
     "dcterms.keywords": "dcTermsKeywords",
 }
 _FOLDED = frozenset({"description", "keywords", "robots"})
+_OURS = frozenset(
+    {
+        "error", "numPages", "totalPages", "proxyUsed", "cacheState", "cachedAt", "scrapeId", "creditsUsed",
+        "concurrencyLimited", "concurrencyQueueDurationMs",
+    }
+)  # fmt: skip
+"""What is known of the exchange or of the file, and often nothing: a page can't say it in its stead."""
 TAGS = frozenset({"title", "meta", "link"})
 """The elements that the head of a page is read from."""
 _MOST_TAGS = 2_000
@@ -151,7 +158,7 @@ def _assembled(tree: Tree, found: _Gathered, absolute: Callable[[str], str | Non
             title = title or _first(value)
         elif key == "language" and language is not None:
             metadata[key] = [language, *(value if isinstance(value, list) else [value])]
-        else:
+        elif key not in _OURS:
             metadata[key] = value
     if title:
         metadata["title"] = title
