@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from perseid._version import __version__
-from perseid.api import errors, health, openapi
+from perseid.api import errors, health, metrics, openapi
 from perseid.api.auth import Gate
 from perseid.api.firecrawl import routes as firecrawl
 from perseid.api.limits import BodyLimits
@@ -40,10 +40,12 @@ def create_app(open_service: OpenService, settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.add_middleware(BodyLimits)
+    app.add_middleware(metrics.Counting)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     errors.install(app)
     firecrawl.install(app)
     app.include_router(health.router)
+    app.include_router(metrics.router)
     app.include_router(own.router, prefix="/api")
     openapi.install(app, docs=settings.api.docs)
     return app

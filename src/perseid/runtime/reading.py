@@ -14,7 +14,7 @@ from perseid.model.document import Document
 from perseid.model.ids import JobId
 from perseid.model.job import JobState
 from perseid.model.terms import DEFAULT_TEAM
-from perseid.ports.inspect import DeniedRow, Explanation, FailureRow, JobView
+from perseid.ports.inspect import DeniedRow, Explanation, FailureRow, HostView, JobView
 from perseid.runtime.engine import Engine
 
 _PAGE_OF_ROWS = 1_000
@@ -105,6 +105,29 @@ class Reading:
         crawl = None if wanted.crawl is None else (await self.crawl(wanted.team, wanted.crawl)).id
         return await self.store.jobs(
             crawl=crawl, state=wanted.state, host=wanted.host, team=wanted.team, after=after, limit=limit
+        )
+
+    async def figures(self) -> dict[str, dict[str, int]]:
+        """The whole store in numbers: crawls and jobs by state, hosts in trouble, workers."""
+        stats = await self.store.stats()
+        return {
+            "crawls": {status.name.lower(): number for status, number in stats.crawls.items()},
+            "jobs": {state.value: number for state, number in stats.jobs.items()},
+            "hosts": {"backed_off": stats.hosts_backed_off, "paused": stats.hosts_paused},
+            "scrapes": {"open": stats.scrapes},
+            "workers": {"alive": stats.workers},
+        }
+
+    async def change_host(
+        self, name: str, *, pause_s: float | None, max_active: int | None, requests_per_second: float | None
+    ) -> HostView:
+        """The operator's word on a host; what is None stays. Raises `NotFound` for one nobody has asked for."""
+        now_us = self.engine.clock.now_us()
+        return await self.store.set_host(
+            name,
+            paused_until=None if pause_s is None else now_us + int(pause_s * 1_000_000),
+            max_active=max_active,
+            interval_us=None if requests_per_second is None else int(1_000_000 / requests_per_second),
         )
 
     async def retry_jobs(self, wanted: JobFilter, ids: Sequence[int] = ()) -> int:

@@ -14,21 +14,22 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.crawls import explain as explaining
+from perseid.crawls.extract import ExtractRequest, start_extract
 from perseid.crawls.mapping import MapLink, rank
 from perseid.crawls.start import new_batch, new_crawl
 from perseid.errors import ConfigError, NotFound, QuotaExceeded
 from perseid.model.crawl import Crawl, CrawlKind
 from perseid.model.document import Document
 from perseid.model.job import JobKind, JobState
-from perseid.model.options import CrawlOptions, ScrapeOptions
+from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.model.terms import DEFAULT_TEAM, Terms
 from perseid.model.verdict import FailureCode
 from perseid.observe import trace
 from perseid.ports.store import Done, Failed, NewCrawl, Refused
 from perseid.ports.teams import Key, Load, Team, Usage
+from perseid.runtime.asking import Asking
 from perseid.runtime.engine import Engine, first_planned
 from perseid.runtime.keys import digest, hint, new_key
-from perseid.runtime.reading import Reading
 from perseid.runtime.uid import new_uid
 from perseid.worker.desk import Desk, Served
 from perseid.worker.enroll import enroll
@@ -39,6 +40,7 @@ _DEFAULT_NAME = "default"
 _SLOT_WAIT_S = 40.0
 _MAP_DEADLINE_S = 300.0
 _MAP_CONCURRENCY = 8
+_EXTRACT_LINKS = 5_000
 _PAGE_OF_ROWS = 1_000
 _MAP_KINDS = (JobKind.KICKOFF, JobKind.SITEMAP)
 
@@ -61,7 +63,7 @@ class Mapped(NamedTuple):
     warning: str | None
 
 
-class Service(Reading):
+class Service(Asking):
     """One process's server half: scrapes and maps run here, crawls and batches by whoever works on the store."""
 
     def __init__(self, engine: Engine, desk: Desk) -> None:
@@ -89,9 +91,11 @@ class Service(Reading):
                 group.create_task(desk.run(stop))
                 for duty in engine.duties(desk, stop):
                     group.create_task(duty)
+                service = cls(engine, desk)
                 try:
-                    yield cls(engine, desk)
+                    yield service
                 finally:
+                    await service.close()
                     stop.ask()
         except BaseExceptionGroup as group_error:
             raise first_planned(group_error) from group_error
@@ -123,6 +127,19 @@ class Service(Reading):
             max_concurrency=max_concurrency,
         )
         return await self._start(new)
+
+    async def start_extract(self, request: ExtractRequest, scrape: ScrapeOptions, terms: Terms) -> Crawl:
+        """Its uid is that of the extract. Raises `ConfigError`, `InvalidURL`, `Unavailable`, `QuotaExceeded`."""
+
+        async def map_site(url: str) -> list[MapLink]:
+            options = CrawlOptions(scope=ScopeRules(entire_domain=True))
+            mapped = await self.map(url, options, terms, limit=_EXTRACT_LINKS, search=None, timeout_s=_MAP_DEADLINE_S)
+            return mapped.links
+
+        async def start(urls: Sequence[str], options: ScrapeOptions) -> Crawl:
+            return await self.start_batch(urls, options, terms)
+
+        return await start_extract(request, scrape, map_site=map_site, search=self._search, start_batch=start)
 
     async def append(self, crawl: Crawl, urls: Sequence[str]) -> int:
         """Further pages for a batch, which goes on if it had completed; the number admitted."""

@@ -222,7 +222,7 @@ async def deliveries(
 ) -> Page[DeliveryView]:
     service = _service(request)
     found = await service.crawl(caller.team, crawl_id)
-    rows = await service.store.attempts(found.id, after=position(cursor) or 0, limit=limit)
+    rows = await service.store.outbox.attempts(found.id, after=position(cursor) or 0, limit=limit)
     items = [
         DeliveryView(
             event=attempt.kind.name.lower() if attempt.kind.name else "",
