@@ -93,6 +93,7 @@ _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[\s?]")
 _FEED_ROOT = re.compile(rb"<(?:\w+:)?(?:rss|feed|urlset|sitemapindex|RDF)[\s>]")
 _HTML_ROOT = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _CONTROLS = bytes(range(9)) + b"\x0b" + bytes(range(0x0E, 0x1B)) + b"\x1c\x1d\x1e\x1f"
+_MOST_STRAY = 2
 _BLANK = b" \t\r\n\x00"
 _MARKDOWN_SUFFIX = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx)$", re.IGNORECASE)
 
@@ -168,9 +169,10 @@ def _looks_wide(head: bytes) -> bool:
 
 
 def _looks_binary(body: bytes) -> bool:
-    """More control characters than a stray one here and there in a page."""
+    """More control characters than a stray one here and there in a page, or one or two in a short one."""
     sample = body[:4096]
-    return (len(sample) - len(sample.translate(None, _CONTROLS))) * 50 > len(sample)
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    return controls * 50 > len(sample) and (controls > _MOST_STRAY or controls * 8 > len(sample))
 
 
 def _textual(body: bytes, head: bytes, mime: str, path: str) -> Kind:

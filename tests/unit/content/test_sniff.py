@@ -45,6 +45,7 @@ def archive(*names: str) -> bytes:
         (archive("mimetype", "META-INF/container.xml"), Kind.EPUB),
         (archive("a.txt"), Kind.ARCHIVE),
         (bytes(range(256)) * 20, Kind.BINARY),
+        (b"a\x00b\x02c", Kind.BINARY),
     ],
 )
 @pytest.mark.parametrize("label", [None, "text/html; charset=utf-8", "application/octet-stream", "text/plain"])
@@ -75,6 +76,8 @@ def test_binary_is_known_by_its_bytes(body: bytes, kind: Kind, label: str | None
         (b"", "text/html", Kind.EMPTY),
         (b" \r\n\t", "text/html", Kind.EMPTY),
         (b"<p>one stray \x00 or \x01 is no binary" + b" text" * 100, "text/html", Kind.HTML),
+        (b"<p>A short page with one \x00 in its text.</p>", "text/html", Kind.HTML),
+        (b"Short text, one \x00 and one \x01.", None, Kind.TEXT),
     ],
 )
 def test_kinds_of_text(body: bytes, label: str | None, kind: Kind) -> None:
