@@ -15,6 +15,7 @@ import json
 import os
 import re
 import zlib
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -49,7 +50,7 @@ def load(shared: Path) -> list[Row]:
             html = gzip.decompress((folder / "html" / f"{key}.html.gz").read_bytes()).decode()
             tree = parse(html)
             facts = pagetype.facts(tree, truth["url"])
-            for node in tree.select(NEVER, tree.body):
+            for node in chain.from_iterable(tree.by_tag(NEVER, tree.body).values()):
                 tree.remove(node)
             survey = Survey(tree.flatten())
             if survey.units:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,16 +18,15 @@ _DOCBOOK = (
     "div.book, div.set, div.part, div.reference, div.preface, div.chapter, div.appendix, div.article, div.glossary, "
     "div.bibliography, div.index, div.refentry, div.sect1, div.sect2, div.sect3, div.section, div.toc"
 )
-_ALWAYS = (
-    "script, style, nav, [role=navigation], button, select, input, textarea, footer, iframe, .navheader, .navfooter"
-)
+_NEVER = frozenset({"script", "style", "nav", "button", "select", "input", "textarea", "footer", "iframe"})
+_ALWAYS = "[role=navigation], .navheader, .navfooter"
 
 
 class _Tool(NamedTuple):
     content: str
     """Selector; the first match that isn't inside another is the content."""
     clutter: str
-    """Selector of what is dropped within it, beside `_ALWAYS`."""
+    """Selector of what is dropped within it, beside `_NEVER` and `_ALWAYS`."""
 
 
 _TOOLS = {
@@ -65,6 +65,6 @@ def marked_content(tree: Tree) -> Node | None:
     text = tree.text(node)
     if len(text) < _LEAST or len(text) < _SHARE * len(tree.text(body)):
         return None
-    for part in tree.select(_ALWAYS + tool.clutter, node):
+    for part in (*chain.from_iterable(tree.by_tag(_NEVER, node).values()), *tree.select(_ALWAYS + tool.clutter, node)):
         tree.remove(part)
     return node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,11 +15,10 @@ from perseid.content.survey import Survey
 if TYPE_CHECKING:
     from perseid.dom.tree import Node, Tree
 
-NEVER = (
-    "script, style, template, iframe, svg, select, textarea, input, button, object, embed, canvas, datalist, "
-    "progress, meter, link, meta, noframes"
-)
-
+_NEVER_SHOWN = """script style template iframe svg select textarea input button object embed canvas datalist
+    progress meter link meta noframes"""
+NEVER = frozenset(_NEVER_SHOWN.split())
+"""Elements that hold no content a reader sees."""
 
 _BIAS = {
     pagetype.ARTICLE: 1.35,
@@ -50,7 +50,7 @@ def main_content(tree: Tree, *, url: str) -> Main:
     if marked is not None:
         return Main(node=marked, page_type=pagetype.DOCUMENTATION, confidence=0.95)
     page = pagetype.facts(tree, url)
-    for node in tree.select(NEVER, tree.body):
+    for node in chain.from_iterable(tree.by_tag(NEVER, tree.body).values()):
         tree.remove(node)
     survey = Survey(tree.flatten())
     if not survey.units:

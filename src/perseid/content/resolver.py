@@ -28,14 +28,13 @@ class Resolver(dict[str, str | None]):
 
     def listed(self, hrefs: Sequence[str]) -> list[str]:
         """The absolute addresses behind `hrefs`, each once, in order; all are resolved together."""
-        found: dict[str, None] = {}
-        for href, url in zip(hrefs, self._base.join_all(hrefs), strict=True):
+        absolute = self._base.join_all(hrefs)
+        self.update(zip(hrefs, absolute, strict=True))
+        for href, url in zip(hrefs, absolute, strict=True):
             if url is None or not url.startswith("http"):
-                url = _opened(url)  # noqa: PLW2901  # the same address, as far as it can be opened
-            self[href] = url
-            if url is not None and url.startswith(_LISTED_SCHEMES):
-                found[url] = None
-        return list(found)
+                self[href] = _opened(url)
+        found = dict.fromkeys(map(self.__getitem__, hrefs))
+        return [url for url in found if url is not None and url.startswith(_LISTED_SCHEMES)]
 
 
 def _opened(url: str | None) -> str | None:

@@ -271,3 +271,18 @@ def test_empty_items_within_items_make_no_rule(render: Render) -> None:
 def test_tables_with_spans_of_one_are_pipe_tables(render: Render) -> None:
     text = render("<table><tr><th colspan=1>a<th>b<tr><td>c<td rowspan=1>d<tr><td colspan=2>e</table>")
     assert text == "| a | b |\n| --- | --- |\n| c | d |\n| e |  |"
+
+
+@pytest.mark.parametrize(
+    ("cell", "row"),
+    [
+        ("<p> one</p>\n<p> two </p>\n<div>three</div>", "one<br>two<br>three"),
+        ("<p></p><p><i></i> one</p><p> <span></span> </p><p><b>two</b> </p>", "one<br>**two**"),
+        ("<p><i></i></p><p><img src=x.png></p><p></p>", "![](https://i.example/a/x.png)"),
+        ("<p>one</p>two<p>three</p>", "one<br>two<br>three"),
+        ("<div><p>one</p><p>two</p></div>", "one<br>two"),
+    ],
+)
+def test_paragraphs_in_a_cell_are_lines_of_it(render: Render, cell: str, row: str) -> None:
+    found = render(f"<table><tr><th>h<th>i<tr><td>x<td>{cell}</table>").split("\n")[-1]
+    assert re.sub(r" *<br> *", "<br>", found) == f"| x | {row} |"

@@ -13,6 +13,7 @@ _BLOCKS = """p div ul ol li dl dt dd pre blockquote section article h1 h2 h3 h4 
     address details summary header footer main aside nav form hr fieldset table"""
 _CELL_BLOCKS = frozenset(_BLOCKS.split())
 _IN_CELL = _CELL_BLOCKS | {"br"}
+_PARAGRAPHS = frozenset({"p", "div"})
 _GROUPS = frozenset({"tbody", "thead", "tfoot"})
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
@@ -121,8 +122,11 @@ def _flatten_cell(cell: Any) -> None:
     found = list(cell.iter_elements(_IN_CELL))
     if not found:
         return
-    if len(found) == 1 == len(cell) and found[0].tag in {"p", "div"}:
+    if len(found) == 1 == len(cell) and found[0].tag in _PARAGRAPHS:
         found[0].unwrap()  # one paragraph that is all of the cell
+        return
+    if _holds_paragraphs(cell, len(found)):
+        _join_paragraphs(cell)
         return
     inner = False
     for block in found:
@@ -138,6 +142,47 @@ def _flatten_cell(cell: Any) -> None:
         for block in list(cell.iter_elements("div")):
             _set_apart(block, at_top=False)  # the rows of tables that stood in the cell
     _tidy_breaks(cell)
+
+
+def _holds_paragraphs(cell: Any, count: int) -> bool:
+    """Whether a cell with `count` blocks and breaks holds nothing but that many paragraphs."""
+    for child in cell.children:
+        if type(child) is Element:
+            if child.tag not in _PARAGRAPHS:
+                return False
+            count -= 1
+        elif type(child) is not Text or child.data.strip():
+            return False
+    return count == 0
+
+
+def _join_paragraphs(cell: Any) -> None:
+    """The quick way for most cells with blocks; comes to the same as setting each apart and tidying up."""
+    seen = False
+    for child in cell.children:
+        if type(child) is Text:
+            child.extract()
+            continue
+        first = _first_shown(child)
+        if first is not None:
+            if seen:
+                child.insert_before(Element("br"))
+                if type(first) is Text:
+                    first.data = first.data.lstrip()
+            seen = True
+        child.unwrap()
+
+
+def _first_shown(block: Any) -> Any:
+    """What a reader sees first of a paragraph, None where that is nothing; blanks before it go."""
+    for node in block.children:
+        if type(node) is Text:
+            if node.data.strip():
+                return node
+            node.extract()
+        elif type(node) is Element and _shows(node):
+            return node
+    return None
 
 
 def _set_apart(block: Any, *, at_top: bool) -> None:
