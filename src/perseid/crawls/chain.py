@@ -7,6 +7,7 @@ this lease: the job goes back to waiting on that host's lane, with the state of 
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -188,14 +189,9 @@ class Chain:
 
     def _fetch_request(self, url: str) -> FetchRequest:
         options = self.context.options.scrape
-        headers = list(options.headers)
-        if not trusted(self._named_url, url):
-            headers = list(for_strangers(headers))
-        elif options.cookies:
-            headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
         return FetchRequest(
             url=url,
-            headers=tuple(headers),
+            headers=self._headers(url),
             user_agent=options.user_agent,
             proxy=options.proxy or self.policy.proxy,
             timeout_s=options.timeout_s,
@@ -208,17 +204,24 @@ class Chain:
             cache=self.context.cache,
             realm=self.context.realm,
             verify_tls=options.verify_tls,
-            named_host=self._named_host(),
+            named_host=_host_of(self._named_url) if self.policy.allow_named_host else None,
         )
+
+    def _headers(self, url: str) -> tuple[tuple[str, str], ...]:
+        """What the user set for the host they named; the rest of the world sees the harmless part of it."""
+        options = self.context.options.scrape
+        if not (options.headers or options.cookies):
+            return ()
+        if not trusted(self._named_url, url):
+            return for_strangers(options.headers)
+        if not options.cookies:
+            return options.headers
+        return (*options.headers, ("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
 
     @property
     def _named_url(self) -> str:
         """The URL that somebody named: credentials are meant for its host, and it may be a private one."""
         return self.context.crawl.url if self.context.crawl.kind.follows_links else self.lease.url
-
-    def _named_host(self) -> str | None:
-        named = urls.parse(self._named_url) if self.policy.allow_named_host else None
-        return named.host if named else None
 
     async def _request(self) -> Response | FetchFailure:
         before, self._requested_at = self._requested_at, self._clock.monotonic_s()
@@ -307,6 +310,12 @@ class Chain:
     def _state(self) -> bytes:
         hops = self.hops
         return msgspec.msgpack.encode(hops) if hops.seen or hops.chain or hops.url != self.lease.url else b""
+
+
+@lru_cache(maxsize=256)
+def _host_of(url: str) -> str | None:
+    named = urls.parse(url)
+    return named.host if named else None
 
 
 def _nothing_sent(answer: Response) -> FetchFailure:

@@ -138,7 +138,8 @@ class Dialer:
             if place is None:
                 return wire
             try:
-                head = await wire.ask(connect_to(place, proxy_authorization(proxy)))
+                question = connect_to(place, proxy_authorization(proxy))
+                head = await wire.ask(question, asyncio.get_running_loop().time() + self._timeout_s)
             except BaseException:
                 wire.close()
                 raise

@@ -45,7 +45,7 @@ def read_head(data: bytes) -> Head:
     match = _STATUS_LINE.match(data)
     if match is None or match.end() > _MAX_STATUS_LINE:
         raise MalformedHead(f"{data[:40]!r} is no status line")
-    headers = read_headers(_fields(data[match.end() :]))
+    headers = _headers(data[match.end() :])
     known = dict(reversed(headers))
     status = int(match[2])
     chunked, length = _framing(headers, known)
@@ -54,6 +54,20 @@ def read_head(data: bytes) -> Head:
     # A server whose head needed mending may miscount on the next answer too.
     keep = sound and (chunked or length is not None) and _keeps(known, http_1_0=match[1] == b"0")
     return Head(status, match[3].decode("latin-1"), headers, known, length, chunked, keep)
+
+
+def _headers(data: bytes) -> tuple[tuple[str, str], ...]:
+    """All at once where it is text and short, as nearly always."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if not text or len(data) > _MAX_FIELD or text.count("\r") != text.count("\r\n"):
+        return read_headers(_fields(data))
+    lines = text.replace("\r\n", "\n").split("\n")[1:-2]
+    if len(lines) > _MAX_FIELDS:
+        raise MalformedHead(f"more than {_MAX_FIELDS} headers")
+    return tuple([(name.lower(), value.strip(" \t")) for name, _, value in [line.partition(":") for line in lines]])
 
 
 def _fields(data: bytes) -> Sequence[tuple[bytes, bytes]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perseid._version import __version__
 from perseid.errors import ConfigError
@@ -38,6 +38,15 @@ _MAX_DRAIN_BYTES = 64 * 1024
 _DRAIN_S = 1.0
 
 
+class Question(NamedTuple):
+    """One request on its way: what is sent, and when all of the answer has to be here (on the loop's clock)."""
+
+    data: bytes
+    deadline: float
+    request: FetchRequest
+    exchange: Exchange
+
+
 class HttpFetcher(Fetcher):
     """Implements the port over pooled connections; one instance serves one event loop.
 
@@ -61,9 +70,9 @@ class HttpFetcher(Fetcher):
     async def fetch(self, request: FetchRequest) -> Response | FetchFailure:
         """Do one GET; a redirect is returned, not followed, with an empty body."""
         exchange = Exchange(request.url)
+        deadline = asyncio.get_running_loop().time() + request.timeout_s
         try:
-            async with asyncio.timeout(request.timeout_s):
-                return await self._exchange(request, exchange)
+            return await self._exchange(request, exchange, deadline)
         except ConfigError as error:
             return exchange.failure(FailureCode.PROXY, str(error), retryable=False)
         except EXPECTED as error:
@@ -72,7 +81,7 @@ class HttpFetcher(Fetcher):
     async def close(self) -> None:
         await self._pool.close()
 
-    async def _exchange(self, request: FetchRequest, exchange: Exchange) -> Response | FetchFailure:
+    async def _exchange(self, request: FetchRequest, exchange: Exchange, deadline: float) -> Response | FetchFailure:
         target = read_target(request.url)
         exchange.host = host = target.site.host
         name = host_name(host)
@@ -82,8 +91,10 @@ class HttpFetcher(Fetcher):
         if request.proxy is None:
             way = Way(target.site, request.verify_tls, exchange.named)
         else:
-            way = await self._proxied(parse_proxy(request.proxy), target, request, exchange)
-        return await self._attempt(way, self._bytes(way, target, request), request, exchange)
+            async with asyncio.timeout_at(deadline):
+                way = await self._proxied(parse_proxy(request.proxy), target, request, exchange)
+        question = Question(self._bytes(way, target, request), deadline, request, exchange)
+        return await self._attempt(way, question)
 
     async def _proxied(self, proxy: Proxy, target: Target, request: FetchRequest, exchange: Exchange) -> Way:
         """The way behind a proxy; it is told the address that was judged: it can't be talked into another one.
@@ -102,19 +113,18 @@ class HttpFetcher(Fetcher):
             via = proxy_authorization(way.proxy) or ""
         return head_of(request, target, user_agent=self._user_agent, via=via)
 
-    async def _attempt(
-        self, way: Way, question: bytes, request: FetchRequest, exchange: Exchange
-    ) -> Response | FetchFailure:
+    async def _attempt(self, way: Way, question: Question) -> Response | FetchFailure:
         wire = self._pool.kept(way)
         try:
             if wire is not None:
                 try:
-                    return await self._ask(wire, question, request, exchange)
+                    return await self._ask(wire, question)
                 except (HungUp, ConnectionError):
                     # A kept-alive connection that the server had closed meanwhile (RFC 9112, 9.3.1).
                     self._pool.release(way, wire)
-            wire = await self._pool.opened(way, exchange)
-            return await self._ask(wire, question, request, exchange)
+            async with asyncio.timeout_at(question.deadline):
+                wire = await self._pool.opened(way, question.exchange)
+            return await self._ask(wire, question)
         except BaseException:
             if wire is not None:
                 wire.close()
@@ -123,17 +133,16 @@ class HttpFetcher(Fetcher):
             if wire is not None:
                 self._pool.release(way, wire)
 
-    async def _ask(
-        self, wire: Wire, question: bytes, request: FetchRequest, exchange: Exchange
-    ) -> Response | FetchFailure:
+    async def _ask(self, wire: Wire, question: Question) -> Response | FetchFailure:
+        exchange = question.exchange
         if exchange.proxy is None:
             exchange.private = wire.private
-        head = await wire.ask(question)
+        head = await wire.ask(question.data, question.deadline)
         exchange.status = head.status
         if head.status < 200 or (head.status == 407 and exchange.proxy is not None):
             wire.close()
             return _odd_status(head, exchange)
-        return await self._read(wire, head, request, exchange)
+        return await self._read(wire, head, question.request, exchange)
 
     async def _read(self, wire: Wire, head: Head, request: FetchRequest, exchange: Exchange) -> Response:
         chain = b""

@@ -37,6 +37,8 @@ class Wire(asyncio.Protocol):
         self._paused = False
         self._trouble: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
+        self._deadline = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def transport(self) -> asyncio.Transport:
@@ -48,12 +50,14 @@ class Wire(asyncio.Protocol):
         """Another request may be sent."""
         return self.whole and self._keep and not self.transport.is_closing()
 
-    async def ask(self, request: bytes) -> Head:
+    async def ask(self, request: bytes, deadline: float) -> Head:
         """Send a request and wait for the head of the final answer.
 
-        Raises `HungUp`, `MalformedHead`, and the OSError of a broken connection.
+        All of the answer has to be here at `deadline` (of the loop's clock). Raises `HungUp`, `MalformedHead`, and
+        the OSError of a broken connection, `TimeoutError` among them.
         """
         self.whole, self._head = False, None
+        self._set_alarm(deadline)
         self._take = self._take_head
         self.transport.write(request)
         while (head := self._answered()) is None:
@@ -61,7 +65,7 @@ class Wire(asyncio.Protocol):
         return head
 
     async def read(self) -> bytes:
-        """What has come of the body, b"" at its end. Raises `BodyTruncated`, `MalformedBody`."""
+        """What has come of the body, b"" at its end. Raises `BodyTruncated`, `MalformedBody`, `TimeoutError`."""
         while not self._pieces:
             if self.whole:
                 return b""
@@ -78,8 +82,30 @@ class Wire(asyncio.Protocol):
 
     def close(self) -> None:
         self._keep = False
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         if self._transport is not None:
             self._transport.abort()
+
+    def _set_alarm(self, deadline: float) -> None:
+        """One timer serves many requests: it is only ever set anew when it goes off, or would go off too late."""
+        self._deadline = deadline
+        if self._alarm is not None and self._alarm.when() > deadline:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_at(deadline, self._late)
+
+    def _late(self) -> None:
+        self._alarm = None
+        if self.whole:
+            return
+        if asyncio.get_running_loop().time() < self._deadline:
+            self._set_alarm(self._deadline)
+            return
+        self._fail(TimeoutError())
+        self._wake()
 
     def _answered(self) -> Head | None:
         if self._head is None and self._trouble is not None:
@@ -136,7 +162,7 @@ class Wire(asyncio.Protocol):
         self._wake()
 
     def _fail(self, error: Exception) -> None:
-        self._trouble = error
+        self._trouble = self._trouble or error
         self.close()
 
     def _take_head(self, data: bytes) -> None:

@@ -147,8 +147,13 @@ class WorkerLoop:
     def _starving(self) -> bool:
         return len(self._ready) <= self._options.concurrency // 4
 
+    @property
+    def _one_alone(self) -> bool:
+        """What runs is a job that took its process down before: nothing else was begun beside it."""
+        return len(self._running) == 1 and next(iter(self._running.values()))[0].alone
+
     def _want(self) -> int:
-        if any(lease.alone for lease in self._ready) or any(lease.alone for lease, _task in self._running.values()):
+        if self._one_alone or any(lease.alone for lease in self._ready):
             return 0
         return max(0, self._options.capacity - len(self._ready) - len(self._running))
 
@@ -245,7 +250,7 @@ class WorkerLoop:
             lease = self._ready[0]
             if lease.alone and self._running:
                 return
-            if any(running.alone for running, _task in self._running.values()):
+            if self._one_alone:
                 return
             self._ready.popleft()
             if self._clock.monotonic_s() - self._taken_in.pop(lease.job, 0.0) > _STALE_S:

@@ -235,6 +235,24 @@ async def test_a_trickle_is_a_timeout(serve, fetcher, part):
     assert got.private
 
 
+@pytest.mark.parametrize(("first_s", "second_s", "answered"), [(30, 0.2, False), (0.2, 30, True)])
+async def test_each_request_on_a_kept_connection_has_its_own_time(serve, page, fetcher, first_s, second_s, answered):
+    async def respond(head, writer):
+        if head.startswith(b"GET /2"):
+            await asyncio.sleep(0.4)
+        writer.write(page())
+        return True
+
+    site = await serve(respond)
+    await fetcher.fetch(FetchRequest(url=f"{site.base}/1", timeout_s=first_s))
+    got = await fetcher.fetch(FetchRequest(url=f"{site.base}/2", timeout_s=second_s))
+    assert site.connections == 1
+    if answered:
+        assert isinstance(got, Response), got
+    else:
+        failure(got, FailureCode.TIMEOUT, retryable=True)
+
+
 async def test_nine_fast_pages_pass_a_trickling_one(serve, page, fetcher):
     async def respond(head, writer):
         if b"/slow" not in head:
