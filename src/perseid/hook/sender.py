@@ -110,6 +110,8 @@ class Sender:
     def _failure(self, error: Exception, attempt: _Attempt) -> Reception:
         if attempt.refused and not attempt.fresh:
             return Reception(None, f"{attempt.host}: {attempt.refused}", 0, hopeless=True)
+        if isinstance(error, aiohttp.InvalidURL):
+            return Reception(None, f"{attempt.host} is no host to connect to", 0, hopeless=True)
         # The text of an error may quote the URL, and with it a key.
         kind = type(error).__name__
         reason = error.os_error.strerror if isinstance(error, aiohttp.ClientConnectorError) else None
