@@ -53,8 +53,9 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     superseded: int = 0
     """Documents of attempts that were retried since: listed no more, though their numbers stay taken."""
     refused: int = 0
-    """Rows of the ledger of refused links; `refused_beyond` more were only counted."""
+    """Rows of the ledger of refused links."""
     refused_beyond: int = 0
+    """Refusals past the ledger's bound: not written down, so that a link met again much later counts again."""
     sitemap_files: int = 0
     sitemap_urls: int = 0
     """Distinct page URLs that sitemaps named, in scope or not."""
