@@ -56,6 +56,8 @@ class CrawlContext:
     """Whose cache: that of the crawl's team."""
     keeps: bool = True
     """False with zero retention: nothing of a page outlives its delivery."""
+    remembers: bool = False
+    """Pages enter the team's index of known URLs, and it feeds the kickoff."""
     private_hosts: dict[str, bool] = field(default_factory=dict)
     _gate: Scope | None = None
 
@@ -103,7 +105,8 @@ def compile_context(
     if options.scrape.change_tracking is not None and not cache.offline:
         # What is to be compared with earlier versions is asked of the site.
         cache = msgspec.structs.replace(cache, max_age_s=None)
-    keeps = not (crawl.terms and msgspec.json.decode(crawl.terms, type=Terms).zero_retention)
+    terms = msgspec.json.decode(crawl.terms, type=Terms) if crawl.terms else Terms()
+    keeps = not terms.zero_retention
     return CrawlContext(
         crawl,
         options,
@@ -117,6 +120,7 @@ def compile_context(
         revalidate=options.scrape.revalidate and keeps,
         realm=b"%d" % crawl.team,
         keeps=keeps,
+        remembers=terms.remember_urls and keeps,
     )
 
 

@@ -13,6 +13,7 @@ from perseid.crawls.chain import Arrival, Chain
 from perseid.crawls.change import ChangeTracker
 from perseid.crawls.context import CrawlContext, Note
 from perseid.crawls.convert import Converter
+from perseid.crawls.index import known_links, remembered
 from perseid.crawls.pack import Packer
 from perseid.dom import url as urls
 from perseid.links.host import politeness_host
@@ -24,6 +25,7 @@ from perseid.model.verdict import Denial, DenialReason, FailureCode, Judged
 from perseid.ports.blob import Blobs
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Response, RobotsSource
+from perseid.ports.known import KnownUrls
 from perseid.ports.store import Again, Done, End, Failed, Finished, Lease, NewUrl, Refused, StoredDocument
 
 _NO_LINKS = Judged([], [], False)
@@ -34,7 +36,7 @@ _OWN_RULES = frozenset({DenialReason.INCLUDE_PATTERN, DenialReason.EXCLUDE_PATTE
 class PageJob:
     """Runs page and kickoff leases; one instance serves a worker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # collaborators, each named where it is wired
         self,
         *,
         converter: Converter,
@@ -44,6 +46,7 @@ class PageJob:
         blob_bytes: int,
         changes: ChangeTracker,
         enricher: Enricher,
+        index: KnownUrls,
     ) -> None:
         self._converter = converter
         self._blobs = blobs
@@ -52,6 +55,7 @@ class PageJob:
         self._blob_bytes = blob_bytes
         self._changes = changes
         self._enricher = enricher
+        self._index = index
         self._packer = Packer()
 
     async def run(self, lease: Lease, chain: Chain) -> Finished:
@@ -129,7 +133,8 @@ class PageJob:
             blob = f"{lease.crawl}/{lease.lock}/document"
             await asyncio.to_thread(self._blobs.put, blob, body)
             body = b""
-        return StoredDocument(document.url, document.status, document.title, body, blob)
+        stored = StoredDocument(document.url, document.status, document.title, body, blob)
+        return remembered(stored, document, chain.context)
 
     async def _finish(self, lease: Lease, chain: Chain, end: End, judged: Judged, final: str) -> Finished:
         context = chain.context
@@ -137,6 +142,7 @@ class PageJob:
         note = None
         if lease.kind is JobKind.KICKOFF and not isinstance(end, Again):
             note, sitemaps = await self._kick_off(chain, end)
+            urls_ += await known_links(self._index, context, chain.hops.url)
             urls_ += sitemaps
         return Finished(
             lease=lease,

@@ -131,6 +131,7 @@ class Engine:
             robots=self.robots,
             clock=self.clock,
             blob_bytes=self.settings.store.blob_bytes,
+            index=self.store.known,
             changes=ChangeTracker(self.store.known, Comparer(self.model, timeout_s=self.settings.llm.timeout_s)),
             enricher=Enricher(
                 self.model,
