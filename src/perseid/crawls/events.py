@@ -19,8 +19,8 @@ from perseid.ports.hook import Delivery
 from perseid.ports.inspect import Inspect
 from perseid.ports.outbox import Event, EventPage, Outbox
 
-Render = Callable[[Document, str], dict[str, Any]]
-"""A document as the clients of an API version (`v1`, `v2`) know it."""
+Render = Callable[[Crawl, int, Document], dict[str, Any]]
+"""A document of a crawl, by its number, as the clients of the API know it that the crawl was started through."""
 JOB_ID = "{{JOB_ID}}"
 
 _NAMES = {
@@ -103,18 +103,18 @@ class Courier:
             page = await self._outbox.event_page(event.job) if event.job is not None else None
             if page is None:
                 return None
-            data, error = self._page(page, receiver.hook.version)
+            data, error = self._page(crawl, page)
         elif event.kind is EventKind.FAILED:
             error = crawl.error or "the crawl failed"
         body = msgspec.json.encode(payload(crawl, event, receiver.hook.metadata, data, error))
         return Delivery(receiver.hook.url, receiver.hook.headers, body, receiver.trusted)
 
-    def _page(self, page: EventPage, version: str) -> tuple[list[dict[str, Any]], str]:
+    def _page(self, crawl: Crawl, page: EventPage) -> tuple[list[dict[str, Any]], str]:
         """The document where there is one, whatever its status; else where it should have come from, and why not."""
-        if page.body is not None:
+        if page.body is not None and page.seq is not None:
             try:
                 body = self._blobs.get(page.blob) if page.blob else page.body
-                return [self._render(read(unpack(body)), version)], ""
+                return [self._render(crawl, page.seq, read(unpack(body)))], ""
             except NotFound:
                 return [_only_source(page)], "the page is no longer kept"
         return [_only_source(page)], page.message or page.code or "the page could not be had"

@@ -35,6 +35,8 @@ class EventPage(NamedTuple):
     message: str
     body: bytes | None
     blob: str | None
+    seq: int | None
+    """Number of its document."""
 
 
 class Attempt(NamedTuple):

@@ -15,6 +15,7 @@ from perseid.crawls.start import new_batch, tell_operator
 from perseid.fetch.guard import Allowance, judge_for
 from perseid.fetch.resolver import Resolver
 from perseid.hook.sender import Sender
+from perseid.model.crawl import Crawl
 from perseid.model.document import Document
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.options import ScrapeOptions
@@ -28,9 +29,13 @@ from perseid.testing.conformance.store.desk import FREE
 from perseid.worker.duties.webhooks import WebhookOptions, Webhooks
 
 
-def render(document: Document, version: str) -> dict[str, Any]:
+def render(crawl: Crawl, number: int, document: Document) -> dict[str, Any]:
     """Stands for the translation of an API version, which lies above."""
-    return {"version": version, "markdown": document.markdown, "metadata": {"sourceURL": document.source_url}}
+    return {
+        "of": f"{crawl.uid}/{number}",
+        "markdown": document.markdown,
+        "metadata": {"sourceURL": document.source_url},
+    }
 
 
 class Post:

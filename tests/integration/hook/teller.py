@@ -21,7 +21,7 @@ from perseid.worker.stop import Stop
 async def main(path: Path) -> None:
     store = await SqliteStore.open(path)
     courier = Courier(
-        store, store.outbox, FileBlobs(path.parent / "blobs"), render=lambda document, _v: {"u": document.url}
+        store, store.outbox, FileBlobs(path.parent / "blobs"), render=lambda _c, _n, document: {"u": document.url}
     )
     sender = Sender(judge=judge_for(Allowance.parse("true"), setting="x"), lookup=Resolver().lookup)
     duty = Webhooks(store.outbox, courier, sender, WebhookOptions(), clock=SystemClock(), telemetry=LogTelemetry())

@@ -36,13 +36,13 @@ async def test_a_crawl_is_told_from_start_to_end(office: Post, site: Site) -> No
     assert await office.store.outbox.next_event_us() is None
 
 
-async def test_a_page_is_told_as_the_receivers_version_knows_it(office: Post, site: Site) -> None:
-    crawl = await office.start(site.url("/hook"), version="v1", events=int(EventKind.PAGE))
+async def test_a_page_is_told_as_the_callers_of_the_api_know_it(office: Post, site: Site) -> None:
+    crawl = await office.start(site.url("/hook"), events=int(EventKind.PAGE))
     await office.fetch(crawl)
     await office.tell()
     (body,) = told(site)
     url = "https://site.example/1/0"
-    assert body["data"] == [{"version": "v1", "markdown": f"# {url}", "metadata": {"sourceURL": url}}]
+    assert body["data"] == [{"of": "crawl-1/1", "markdown": f"# {url}", "metadata": {"sourceURL": url}}]
     assert body["success"] is True
     assert "error" not in body
 

@@ -169,7 +169,7 @@ class SqliteOutbox:
     async def event_page(self, job: JobId) -> EventPage | None:
         rows = await self._read(
             "SELECT CASE WHEN u.payload <> '' AND u.kind <> 1 THEN u.payload ELSE u.url END, coalesce(e.code, ''),"
-            " coalesce(e.message, ''), d.body, d.blob FROM url u LEFT JOIN ended e ON e.job = u.id"
+            " coalesce(e.message, ''), d.body, d.blob, d.seq FROM url u LEFT JOIN ended e ON e.job = u.id"
             " LEFT JOIN document d ON d.crawl = u.crawl AND d.seq = e.seq WHERE u.id = ?",
             (job,),
         )
