@@ -4,7 +4,7 @@ Invariants every implementation keeps, whatever the caller does and whenever it 
 
 1. A job ends at most once; `step` writes nothing of a page whose lock no longer matches.
 2. Finishing a page is one transaction: document, links, counters, slots, completion of the crawl.
-3. A crawl is `COMPLETED` exactly when it has no open job.
+3. A crawl is `COMPLETED` exactly when it has no open job (the pages of a map are none).
 4. `active` of each queue, host and team equals the number of its leases, and never exceeds its maximum.
 5. Nothing claimable waits for longer than one `step`: whoever frees a slot wakes its waiter.
 """
@@ -267,6 +267,27 @@ class Store(Protocol):
         crawl: CrawlId | None = None,
     ) -> StepResult:
         """Finish and claim in one transaction. With `crawl`, claims only of that crawl."""
+        ...
+
+    async def append(self, crawl: CrawlId, urls: Sequence[NewUrl]) -> int:
+        """Admit further URLs to a batch; one that had completed goes on. The number admitted (durable).
+
+        0 where the batch was cancelled, failed or is past its time to live. Raises `StoreError` for what is
+        no batch.
+        """
+        ...
+
+    async def retry_jobs(self, jobs: Sequence[JobId]) -> int:
+        """Failed and cancelled jobs go back to waiting, and a crawl that had completed goes on; how many.
+
+        A body kept of the failed attempt is listed no more, and its number stays taken. Left as they are: jobs of
+        crawls that were cancelled, failed or are past their time to live, and pages that came by another URL
+        since. Chunks are transactions of their own.
+        """
+        ...
+
+    async def cancel_jobs(self, jobs: Sequence[JobId]) -> int:
+        """Waiting jobs end as cancelled, each by itself; those that run are left. How many. In chunks, as above."""
         ...
 
     async def cancel(self, crawl: CrawlId) -> bool:

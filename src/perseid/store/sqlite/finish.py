@@ -221,22 +221,23 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
         tx.tell(crawl, EventKind.PAGE, job)
 
 
-def count_end(crawl: CrawlRow, state: EndState, *, counted: bool) -> None:
-    crawl.open -= 1
+def count_end(crawl: CrawlRow, state: EndState, *, counted: bool, by: int = 1) -> None:
+    """One job more has ended like this; with `by` -1 it is taken back."""
+    crawl.open -= by
     crawl.dirty = True
     if not counted:
         return
     match state:
         case EndState.DONE:
-            crawl.done += 1
+            crawl.done += by
         case EndState.FAILED:
-            crawl.failed += 1
+            crawl.failed += by
         case EndState.DUPLICATE:
-            crawl.duplicate += 1
+            crawl.duplicate += by
         case EndState.DENIED:
-            crawl.denied += 1
+            crawl.denied += by
         case EndState.CANCELLED:
-            crawl.cancelled += 1
+            crawl.cancelled += by
 
 
 def _store(tx: Tx, crawl: CrawlRow, job: int, document: StoredDocument, state: EndState) -> int:

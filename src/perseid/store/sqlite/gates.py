@@ -134,6 +134,20 @@ def park(tx: Tx, lane: int, queue: int, host: int) -> None:
     tx.execute("UPDATE host SET waiting = waiting + 1 WHERE id = ?", (host,))
 
 
+def settle(tx: Tx, lane: int) -> None:
+    """A lane was emptied without being claimed from: take it out of the gate it stood at."""
+    queue, host, state, head, tail = (
+        tx.one("SELECT queue, host, state, head, tail FROM lane WHERE id = ?", (lane,)) or (0,) * 5
+    )
+    if head < tail:
+        return
+    if state == READY:
+        tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))
+    elif state == PARKED:
+        tx.execute("UPDATE host SET waiting = waiting - 1 WHERE id = ?", (host,))
+    tx.execute("UPDATE lane SET state = 0 WHERE id = ?", (lane,))
+
+
 def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
     """Wake, at each host with room, as many of its longest-waiting lanes as it can serve; lanes woken.
 

@@ -108,22 +108,8 @@ def _past_deadline(tx: Tx, chunk: int) -> int:
         )
         for (lane,) in lanes:
             touched += fail_waiting(tx, crawl, lane, code=FailureCode.DEADLINE, message=message, bound=chunk)
-            _settle(tx, lane)
+            gates.settle(tx, lane)
     return touched
-
-
-def _settle(tx: Tx, lane: int) -> None:
-    """A lane was emptied without being claimed from: take it out of the gate it stood at."""
-    queue, host, state, head, tail = (
-        tx.one("SELECT queue, host, state, head, tail FROM lane WHERE id = ?", (lane,)) or (0,) * 5
-    )
-    if head < tail:
-        return
-    if state == gates.READY:
-        tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))
-    elif state == gates.PARKED:
-        tx.execute("UPDATE host SET waiting = waiting - 1 WHERE id = ?", (host,))
-    tx.execute("UPDATE lane SET state = 0 WHERE id = ?", (lane,))
 
 
 def _clear_ended(tx: Tx, chunk: int) -> int:

@@ -46,3 +46,8 @@ def release_last(connection: Connection, now: int, crawl: int) -> None:
         " AND NOT EXISTS (SELECT 1 FROM outbox WHERE crawl = ?1 AND due_at < ?3)",
         (crawl, now, EVER),
     )
+
+
+def withdraw_last(connection: Connection, crawl: int) -> None:
+    """A crawl goes on after all: an end that nobody was told of yet is not told."""
+    connection.execute("DELETE FROM outbox WHERE crawl = ? AND due_at = ?", (crawl, EVER))

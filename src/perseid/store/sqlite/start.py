@@ -15,7 +15,7 @@ from perseid.store.sqlite.tx import CrawlRow, Tx, clean
 
 _COLUMNS = (
     "uid", "team", "kind", "url", "key_seed", "max_pages", "max_depth", "keep_variants", "max_denied", "max_sitemaps",
-    "max_active", "gap", "created_at", "ttl", "deadline_at", "events", "erase", "terms", "options", "swept",
+    "max_active", "gap", "created_at", "ttl", "deadline", "deadline_at", "events", "erase", "terms", "options", "swept",
     "open", "discovered", "sitemap_urls",
 )  # fmt: skip
 _INSERT = (
@@ -58,7 +58,7 @@ def insert_row(tx: Tx, new: NewCrawl, only: NewUrl | None = None) -> CrawlId:
     values = (
         new.uid, new.team, new.kind.value, clean(new.url), new.key_seed, new.limit, new.max_discovery_depth,
         int(new.keep_variants), new.max_denied, new.max_sitemap_files, new.max_concurrency, new.delay_us, tx.now,
-        new.ttl_us, deadline, new.events, int(new.zero_retention), new.terms, new.options, 1,
+        new.ttl_us, new.deadline_us, deadline, new.events, int(new.zero_retention), new.terms, new.options, 1,
         int(only is not None), int(only is not None and only.counted), int(only is not None and only.sitemap),
     )  # fmt: skip
     row = tx.one(_INSERT, values)

@@ -15,7 +15,7 @@ import apsw
 
 from perseid.errors import StoreError
 from perseid.model.crawl import CrawlStatus
-from perseid.model.ids import CrawlId, WorkerId
+from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
 from perseid.ports.inspect import Stats, WorkerView
@@ -29,7 +29,7 @@ from perseid.ports.store import (
     StepResult,
     WorkerSeen,
 )
-from perseid.store.sqlite import erase, gates, lifecycle, overview
+from perseid.store.sqlite import erase, gates, lifecycle, operate, overview
 from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
 from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
@@ -46,10 +46,15 @@ from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
 
 T = TypeVar("T")
 _ALL_KINDS = tuple(JobKind)
+_JOBS_AT_ONCE = 500
 
 
 def _wall_clock_us() -> int:
     return time.time_ns() // 1_000
+
+
+def _apply(work: Callable[[Tx, Sequence[JobId]], int], jobs: Sequence[JobId], tx: Tx) -> int:
+    return work(tx, jobs)
 
 
 class SqliteStore(SqliteTeams):
@@ -211,6 +216,20 @@ class SqliteStore(SqliteTeams):
         first = await self.step(worker, finished[:middle], 0)
         second = await self.step(worker, finished[middle:], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
         return StepResult(first.kept + second.kept, second.leases, second.wait_us)
+
+    async def append(self, crawl: CrawlId, urls: Sequence[NewUrl]) -> int:
+        return await self._write(lambda tx: operate.append(tx, crawl, urls), synced=True)
+
+    async def retry_jobs(self, jobs: Sequence[JobId]) -> int:
+        return await self._in_chunks(operate.retry, jobs)
+
+    async def cancel_jobs(self, jobs: Sequence[JobId]) -> int:
+        return await self._in_chunks(operate.cancel, jobs)
+
+    async def _in_chunks(self, work: Callable[[Tx, Sequence[JobId]], int], jobs: Sequence[JobId]) -> int:
+        """Other writers get between them."""
+        chunks = [jobs[at : at + _JOBS_AT_ONCE] for at in range(0, len(jobs), _JOBS_AT_ONCE)]
+        return sum([await self._write(partial(_apply, work, chunk), synced=True) for chunk in chunks])
 
     async def cancel(self, crawl: CrawlId) -> bool:
         return await self._write(lambda tx: lifecycle.end(tx, crawl, CrawlStatus.CANCELLED, None), synced=True)

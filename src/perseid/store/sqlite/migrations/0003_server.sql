@@ -50,6 +50,8 @@ ALTER TABLE crawl ADD COLUMN cancelled  INTEGER NOT NULL DEFAULT 0;  -- pages, o
 ALTER TABLE crawl ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;  -- documents of attempts that were retried
 ALTER TABLE crawl ADD COLUMN max_active INTEGER;                     -- what its queue of pages begins with
 ALTER TABLE crawl ADD COLUMN gap        INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE crawl ADD COLUMN deadline   INTEGER;                     -- how long after it begins, or goes on
+UPDATE crawl SET deadline = deadline_at - created_at;
 UPDATE crawl SET gap = q.gap, max_active = CASE WHEN q.gap = 0 AND q.max_active < 1099511627776 THEN q.max_active END
   FROM queue q WHERE q.crawl = crawl.id AND q.class = 2;
 

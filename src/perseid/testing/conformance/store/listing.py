@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from perseid.model.crawl import CrawlKind, CrawlStatus
@@ -14,7 +16,7 @@ from perseid.testing.conformance.store.desk import HOME, Bench, Desk, document, 
 ONE_A_HOST = HostDefaults(max_active=1, interval_us=0, global_interval_us=0)
 
 
-async def _ids(desk: Desk, **wanted: object) -> list[CrawlId]:
+async def _ids(desk: Desk, **wanted: Any) -> list[CrawlId]:
     return [crawl.id for crawl in await desk.store.crawls(**wanted)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ LEASE_US = 60 * SECOND
 
 
 async def take(
-    desk: Desk, url: str = HOME, *, worker: WorkerId | None = None, **fields: object
+    desk: Desk, url: str = HOME, *, worker: WorkerId | None = None, **fields: Any
 ) -> tuple[CrawlId, Lease | None]:
     uid = f"scrape-{len(desk.uids)}"
     new = NewCrawl(
@@ -39,7 +40,7 @@ async def take(
     return crawl, lease
 
 
-async def taken(desk: Desk, url: str = HOME, **fields: object) -> tuple[CrawlId, Lease]:
+async def taken(desk: Desk, url: str = HOME, **fields: Any) -> tuple[CrawlId, Lease]:
     crawl, lease = await take(desk, url, **fields)
     assert lease is not None, "there was room"
     return crawl, lease
@@ -84,7 +85,7 @@ async def test_many_at_once_are_all_taken(desk: Desk) -> None:
 
 
 async def test_one_that_cannot_begin_harms_none_beside_it(desk: Desk) -> None:
-    fields = [{"uid": f"u{n}", "idempotency_key": "k" if n in (3, 5) else None} for n in range(8)]
+    fields: list[dict[str, Any]] = [{"uid": f"u{n}", "idempotency_key": "k" if n in (3, 5) else None} for n in range(8)]
     found = await asyncio.gather(*(taken(desk, **each) for each in fields), return_exceptions=True)
     errors = [result for result in found if isinstance(result, BaseException)]
     assert [type(error) for error in errors] == [KeyUsed]
@@ -94,7 +95,7 @@ async def test_one_that_cannot_begin_harms_none_beside_it(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"key_seed": 2**80}, {"options": object()}])
-async def test_one_whose_data_upsets_the_store_harms_none_beside_it(desk: Desk, wrong: dict[str, object]) -> None:
+async def test_one_whose_data_upsets_the_store_harms_none_beside_it(desk: Desk, wrong: dict[str, Any]) -> None:
     orders = [taken(desk, uid="a"), taken(desk, uid="b", **wrong), taken(desk, uid="c")]
     found = await asyncio.gather(*orders, return_exceptions=True)
     assert [isinstance(result, BaseException) for result in found] == [False, True, False]
