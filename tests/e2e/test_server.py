@@ -187,8 +187,8 @@ def test_beyond_loopback_it_wants_a_key_and_then_lets_nobody_in_without(tmp_path
     assert "perseid keys create" in ended.stderr
     with command("keys", "create", "--name", "t", "--data", str(tmp_path / "data"), "--json", folder=tmp_path) as made:
         key = json.loads(made.wait(30).stdout)
-    with serving(tmp_path, "--host", "0.0.0.0") as (url, _process):
-        url = url.replace("0.0.0.0", "127.0.0.1")
+    with serving(tmp_path, "--host", "0.0.0.0") as (address, _process):
+        url = address.replace("0.0.0.0", "127.0.0.1")
         assert Api(url).ask("GET", "/api/stats")[0] == 401
         assert Api(url, "fc-wrong").ask("GET", "/v2/concurrency-check")[0] == 401
         assert Api(url, key["key"]).post("/v2/scrape", {"url": web.url("/")})["success"]

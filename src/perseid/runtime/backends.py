@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perseid.errors import MissingExtra
 from perseid.llm.nomodel import NoModel
 from perseid.websearch.nosearch import NoSearch
 
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
 
 def language_model(settings: LlmSettings, clock: Clock) -> LanguageModel:
-    """Raises `ConfigError` for an address that is none."""
+    """Raises `ConfigError` for an address that is none, `MissingExtra`."""
     if not settings.model or not (settings.base_url or settings.api_key):
         return NoModel()
-    from perseid.llm.chat import OPENAI, ChatModel, ChatOptions  # noqa: PLC0415 - only where a model is
-
+    try:
+        from perseid.llm.chat import OPENAI, ChatModel, ChatOptions  # noqa: PLC0415 - only where a model is
+    except ModuleNotFoundError as error:
+        raise _missing("a language model", error) from error
     options = ChatOptions(
         model=settings.model,
         base_url=settings.base_url or OPENAI,
@@ -31,11 +34,13 @@ def language_model(settings: LlmSettings, clock: Clock) -> LanguageModel:
 
 
 def web_search(settings: SearchSettings) -> WebSearch:
-    """Raises `ConfigError` for an address that is none."""
+    """Raises `ConfigError` for an address that is none, `MissingExtra`."""
     if not settings.searxng_url:
         return NoSearch()
-    from perseid.websearch.searxng import Searxng, SearxngOptions  # noqa: PLC0415 - only where one is
-
+    try:
+        from perseid.websearch.searxng import Searxng, SearxngOptions  # noqa: PLC0415 - only where one is
+    except ModuleNotFoundError as error:
+        raise _missing("a search engine", error) from error
     return Searxng(
         SearxngOptions(
             url=settings.searxng_url,
@@ -43,4 +48,10 @@ def web_search(settings: SearchSettings) -> WebSearch:
             categories=settings.categories,
             timeout_s=settings.timeout_s,
         )
+    )
+
+
+def _missing(what: str, error: ModuleNotFoundError) -> MissingExtra:
+    return MissingExtra(
+        f"{what} is configured, and {error.name}, which asks it, is not installed: pip install 'perseid[llm]'"
     )
