@@ -186,7 +186,7 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
                 state = EndState.DUPLICATE
             elif end.document is not None:
                 seq, status = _store(tx, crawl, job, end.document, EndState.DONE), end.document.status
-                remember(tx, crawl.team, end.document)
+                remember(tx, crawl, end.document)
         case Failed():
             state, code, message, status = EndState.FAILED, end.code, end.message, end.status
             if end.document is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from perseid.ports.known import KnownUrl, Snapshot
 from perseid.ports.store import StoredDocument
 from perseid.store.sqlite.connection import Row
-from perseid.store.sqlite.tx import Tx, clean
+from perseid.store.sqlite.tx import CrawlRow, Tx, clean
 
 Write = Callable[[Callable[[Tx], Any]], Awaitable[Any]]
 Read = Callable[[str, tuple[Any, ...]], Awaitable[list[Row]]]
@@ -16,17 +16,17 @@ Read = Callable[[str, tuple[Any, ...]], Awaitable[list[Row]]]
 _CHUNK = 5_000
 
 
-def remember(tx: Tx, team: int, document: StoredDocument) -> None:
-    """The page enters the team's index, where it carries a site."""
-    if document.site is None:
+def remember(tx: Tx, crawl: CrawlRow, document: StoredDocument) -> None:
+    """The page enters the team's index, where it carries a site; never one of a crawl that is to be erased."""
+    if document.site is None or crawl.erase:
         return
     tx.execute(
         "INSERT INTO known_url (team, site, url, title, description, seen_at) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (team, site, url) DO UPDATE SET title = excluded.title, description = excluded.description,"
         " seen_at = excluded.seen_at",
         (
-            team, clean(document.site), clean(document.url), _cleaned(document.title), _cleaned(document.description),
-            tx.now,
+            crawl.team, clean(document.site), clean(document.url), _cleaned(document.title),
+            _cleaned(document.description), tx.now,
         ),
     )  # fmt: skip
 

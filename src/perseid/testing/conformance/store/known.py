@@ -37,6 +37,13 @@ async def test_other_pages_are_not(desk: Desk) -> None:
     assert await urls(desk) == []
 
 
+async def test_nothing_of_a_crawl_that_is_to_be_erased_is(desk: Desk) -> None:
+    await desk.start("a", zero_retention=True)
+    lease = await desk.one()
+    await desk.finish(lease, end=Done(document=document(lease.url, site=SITE)))
+    assert await urls(desk) == []
+
+
 async def test_a_duplicate_is_not(desk: Desk) -> None:
     await desk.start("a", "b")
     first, second = await desk.claim(2)
