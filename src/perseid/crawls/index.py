@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perseid.crawls.context import CrawlContext
 from perseid.dom import url as urls
-from perseid.links.host import registrable_domain
+from perseid.links.host import authority, registrable_domain
 from perseid.model.document import Document
 from perseid.ports.known import KnownUrls
 from perseid.ports.store import NewUrl, StoredDocument
@@ -15,14 +15,13 @@ _LONGEST_DESCRIPTION = 500
 
 
 def site_of(url: str) -> str:
-    """The registrable domain of a URL's host, or the host itself where it has none; "" for what has no host.
+    """The registrable domain of a URL's host, or where it has none host and port; "" for what has no host.
 
-    >>> site_of("https://docs.example.co.uk/a")
-    'example.co.uk'
+    >>> site_of("https://docs.example.co.uk/a"), site_of("http://127.0.0.1:8080/a")
+    ('example.co.uk', '127.0.0.1:8080')
     """
     parsed = urls.parse(url)
-    host = parsed.host if parsed is not None else ""
-    return registrable_domain(host) or host
+    return "" if parsed is None else registrable_domain(parsed.host) or authority(parsed)
 
 
 def remembered(stored: StoredDocument, document: Document, context: CrawlContext) -> StoredDocument:

@@ -100,6 +100,7 @@ async def test_teams_share_nothing(lab: Any, site: Site) -> None:
         ("https://docs.example.co.uk/a", "example.co.uk"),
         ("https://a.github.io/", "a.github.io"),
         ("http://127.0.0.1:80/", "127.0.0.1"),
+        ("http://127.0.0.1:8080/", "127.0.0.1:8080"),
         ("http://localhost/", "localhost"),
         ("nothing", ""),
     ],
