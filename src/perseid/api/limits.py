@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,6 +12,8 @@ MAX_BODY_BYTES = 10 * 1024 * 1024
 MAX_UPLOAD_BYTES = 51 * 1024 * 1024
 """A document of 50 MB in its multipart envelope."""
 _BODY_TIMEOUT_S = 60.0
+_DISCARDED_BYTES = 64 * 1024 * 1024
+_DISCARD_S = 5.0
 _UPLOADS = ("/v2/parse",)
 # The rest of the body is not wanted: neither is the connection it would come on.
 _CLOSE = {"Connection": "close"}
@@ -47,8 +50,22 @@ class BodyLimits:
                     raise HTTPException(408, "Request body took too long", _CLOSE) from None
                 size += len(message.get("body", b""))
                 more = message.get("more_body", False)
-            if size > most:
-                raise HTTPException(413, "Request body is too large", _CLOSE)
-            return message
+                if size <= most:
+                    return message
+            if more:
+                await _discard(receive)
+            raise HTTPException(413, "Request body is too large", _CLOSE)
 
         return bounded
+
+
+async def _discard(receive: Receive) -> None:
+    """Read on for a while: who is cut off while it sends never gets to see the answer."""
+    left = _DISCARDED_BYTES
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_S):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return

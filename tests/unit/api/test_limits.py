@@ -57,6 +57,24 @@ async def test_a_declared_length_that_lies_small_does_not_help() -> None:
     assert refused.value.status_code == 413
 
 
+async def test_the_rest_of_a_body_too_large_is_read_so_that_the_client_sees_the_answer() -> None:
+    left = [b"x" * (MAX_BODY_BYTES + 1), b"x" * 1000, b"x" * 1000]
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        await receive()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    with pytest.raises(HTTPException):
+        await BodyLimits(app)({"type": "http", "path": "/", "headers": []}, receive, _unused)
+    assert left == []
+
+
+async def _unused(_message: Message) -> None:
+    raise AssertionError
+
+
 async def test_uploads_may_be_larger() -> None:
     half = b"x" * (MAX_BODY_BYTES // 2 + 1)
     assert await _read_all([half, half], path="/v2/parse") == 2 * len(half)
