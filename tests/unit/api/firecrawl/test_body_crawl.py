@@ -47,6 +47,11 @@ def test_only_version_1_bounds_the_depth_by_itself() -> None:
     assert (reads(CrawlV1, url=URL).depth, reads(CrawlV2, url=URL).depth) == (10, None)
 
 
+@pytest.mark.parametrize(("model", "ignored"), [(MapV1, True), (MapV2, True), (CrawlV1, False), (CrawlV2, False)])
+def test_queries_count_for_crawls_and_not_for_maps(model: type[CrawlV1 | MapV1], ignored: bool) -> None:
+    assert reads(model, url=URL).ignore_query_parameters is ignored
+
+
 @pytest.mark.parametrize("delay", [0, 61, -1])
 def test_delay_is_in_seconds_and_bounded(delay: float) -> None:
     assert refusal(CrawlV2, url=URL, delay=delay).details[0]["path"] == ["delay"]

@@ -13,7 +13,7 @@ from perseid.api.firecrawl.asked import Asked
 from perseid.api.firecrawl.errors import WireError, wire_error
 from perseid.api.firecrawl.origin import base_url
 from perseid.api.firecrawl.routes.ws import _reason
-from perseid.api.firecrawl.wire.errors import error_list
+from perseid.api.firecrawl.wire.errors import Missed, error_list
 from perseid.api.firecrawl.wire.failure import scrape_error
 from perseid.api.firecrawl.wire.mapping import as_objects, without_queries
 from perseid.config.settings import ApiSettings
@@ -100,7 +100,7 @@ def failure(code: str) -> FailureRow:
 
 
 def test_pages_that_failed_are_listed_with_their_reason() -> None:
-    [entry] = error_list(job(), Asked(), [failure("timeout")], [])["errors"]
+    [entry] = error_list(job(), Asked(), Missed([failure("timeout")], [], []))["errors"]
     assert entry | {"id": ""} == {
         "id": "",
         "timestamp": "2023-11-14T22:13:20.000Z",
@@ -111,7 +111,7 @@ def test_pages_that_failed_are_listed_with_their_reason() -> None:
 
 
 def test_answers_of_4xx_are_pages_and_no_errors() -> None:
-    assert error_list(job(), Asked(), [failure("http_404")], [])["errors"] == []
+    assert error_list(job(), Asked(), Missed([failure("http_404")], [], []))["errors"] == []
 
 
 def test_links_that_were_refused_are_listed_too() -> None:
@@ -119,7 +119,7 @@ def test_links_that_were_refused_are_listed_too() -> None:
         DeniedRow(1, "https://example.org/p", "ROBOTS_TXT", "robots.txt forbids it", None),
         DeniedRow(2, "https://other.example/", "EXTERNAL_LINK", "it is elsewhere", None),
     ]
-    found = error_list(job(), Asked(), [], rows)
+    found = error_list(job(), Asked(), Missed([], [], rows))
     assert [(each["code"], each["error"]) for each in found["errors"]] == [
         ("CRAWL_DENIAL", "robots.txt forbids it"),
         ("CRAWL_DENIAL", "it is elsewhere"),

@@ -31,7 +31,7 @@ class Map(Crawler, Request):
     use_mock: str | None = None
 
 
-class MapV1(CrawlerV1, Map):
+class MapV1(Map, CrawlerV1):
     ignore_sitemap: bool = False
     sitemap_only: bool = False
 
@@ -42,5 +42,5 @@ class MapV1(CrawlerV1, Map):
         return "skip" if self.ignore_sitemap else "include"
 
 
-class MapV2(CrawlerV2, Map):
+class MapV2(Map, CrawlerV2):
     pass

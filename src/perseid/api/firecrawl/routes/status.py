@@ -14,8 +14,10 @@ from perseid.api.firecrawl.reporting import Report, report
 from perseid.api.firecrawl.route import WireRoute
 from perseid.api.firecrawl.serving import Base, Serving, job_of, uid_of
 from perseid.api.firecrawl.wire.answers import Cancelled, JobErrors, JobState
-from perseid.api.firecrawl.wire.errors import error_list
+from perseid.api.firecrawl.wire.errors import Missed, error_list
 from perseid.model.crawl import Crawl, CrawlStatus
+from perseid.model.job import JobState as End
+from perseid.runtime.reading import JobFilter
 from perseid.runtime.service import Service
 
 OVER = "Crawl is already completed"
@@ -74,9 +76,12 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
     )
     async def errors(job_id: str, caller: Called, service: Serving) -> Response:
         job = await _named(service, caller.team, job_id)
-        failures = await service.failures(job, limit=_MOST_ERRORS)
-        denied = await service.denied(job, limit=_MOST_ERRORS)
-        return answer(error_list(job, asked_of(terms_of(job)), failures, denied))
+        missed = Missed(
+            failures=await service.failures(job, limit=_MOST_ERRORS),
+            refused=await service.jobs(JobFilter(caller.team, job.uid, End.DENIED), limit=_MOST_ERRORS),
+            denied=await service.denied(job, limit=_MOST_ERRORS),
+        )
+        return answer(error_list(job, asked_of(terms_of(job)), missed))
 
 
 async def _named(service: Service, team: int, job_id: str, *, bare: bool = False) -> Crawl:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from perseid.api.firecrawl.asked import Asked
 from perseid.api.firecrawl.wire.document import failure_id
@@ -11,19 +11,29 @@ from perseid.api.firecrawl.wire.failure import wire_code
 from perseid.api.firecrawl.wire.instant import iso
 from perseid.model.crawl import Crawl
 from perseid.model.verdict import DenialReason
-from perseid.ports.inspect import DeniedRow, FailureRow
+from perseid.ports.inspect import DeniedRow, FailureRow, JobView
 
 DENIAL = "CRAWL_DENIAL"
 
 
-def error_list(
-    crawl: Crawl, asked: Asked, failures: Sequence[FailureRow], denied: Sequence[DeniedRow]
-) -> dict[str, Any]:
+class Missed(NamedTuple):
+    """What kept pages from a job."""
+
+    failures: Sequence[FailureRow]
+    refused: Sequence[JobView]
+    """Pages it had taken on, the start page first: refused when their turn came."""
+    denied: Sequence[DeniedRow]
+    """Links it never took on."""
+
+
+def error_list(crawl: Crawl, asked: Asked, missed: Missed) -> dict[str, Any]:
     """Answers of 4xx and 5xx are no failures here: they stand among the documents."""
-    failed = [_failed(crawl, asked, row) for row in failures if not row.code.startswith("http_")]
-    refused = [_refused(crawl, asked, row) for row in denied]
-    blocked = [row.url for row in denied if row.reason == DenialReason.ROBOTS_TXT]
-    return {"errors": failed + refused, "robotsBlocked": list(dict.fromkeys(blocked))}
+    failed = [_failed(crawl, asked, row) for row in missed.failures if not row.code.startswith("http_")]
+    refused = [_refused(asked, row.url, row.message, failure_id(crawl.uid, row.job)) for row in missed.refused]
+    denied = [_refused(asked, row.url, row.message, failure_id(crawl.uid, -row.id)) for row in missed.denied]
+    blocked = [row.url for row in missed.refused if row.code == DenialReason.ROBOTS_TXT]
+    blocked += [row.url for row in missed.denied if row.reason == DenialReason.ROBOTS_TXT]
+    return {"errors": failed + refused + denied, "robotsBlocked": list(dict.fromkeys(blocked))}
 
 
 def _failed(crawl: Crawl, asked: Asked, row: FailureRow) -> dict[str, Any]:
@@ -38,10 +48,5 @@ def _failed(crawl: Crawl, asked: Asked, row: FailureRow) -> dict[str, Any]:
     return told | {"error": f"{row.message} ({row.code})" if row.message else row.code}
 
 
-def _refused(crawl: Crawl, asked: Asked, row: DeniedRow) -> dict[str, Any]:
-    return {
-        "id": failure_id(crawl.uid, -row.id),
-        "url": asked.as_sent(row.url),
-        "code": DENIAL,
-        "error": row.message,
-    }
+def _refused(asked: Asked, url: str, message: str, uid: str) -> dict[str, Any]:
+    return {"id": uid, "url": asked.as_sent(url), "code": DENIAL, "error": message}
