@@ -18,7 +18,7 @@ class Resolver(dict[str, str | None]):
 
     def __init__(self, base: str) -> None:
         super().__init__()
-        self._base = urls.Base(base)
+        self._base = urls.base_of(base)
 
     __call__ = dict.__getitem__
 

@@ -7,6 +7,7 @@ are dropped. Nothing here raises on hostile input; what no browser could open is
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import upa_url  # type: ignore[import-untyped]  # ships no types; this module is its typed face
@@ -67,18 +68,15 @@ class Url(NamedTuple):
 class Base:
     """A base URL parsed once, against which many links are resolved."""
 
-    __slots__ = ("_base", "_page")
+    __slots__ = ("_base", "_page", "href")
 
     def __init__(self, url: str) -> None:
         self._base = _lenient(url, None)
+        self.href: str | None = None if self._base is None else self._base.href
+        """The base as the standard writes it, None where it is no URL."""
         page = (self.href or "").partition("#")[0]
         # What plain links are appended to; nothing where the base is no address of the web.
         self._page = page if page.startswith(("http://", "https://")) and "\\" not in page else ""
-
-    @property
-    def href(self) -> str | None:
-        """The base as the standard writes it, None where it is no URL."""
-        return None if self._base is None else self._base.href
 
     def join(self, href: str) -> str | None:
         """`href` as an absolute URL, or None; with an unusable base only absolute links resolve."""
@@ -116,6 +114,12 @@ class Base:
                 if len(folder) > len(root) + 1:
                     folder = f"{folder[:-1].rpartition('/')[0]}/"
                 yield pattern, folder
+
+
+@lru_cache(maxsize=64)
+def base_of(url: str) -> Base:
+    """The base that links found at `url` are resolved against, kept while that page is worked on."""
+    return Base(url)
 
 
 def join(href: str, base: str) -> str | None:

@@ -107,7 +107,7 @@ class Scope:
         folded, other spellings of an accepted one stand at the end, to be tried if the first is gone. Links
         on a page of another site lead back into this one only.
         """
-        resolver = urls.Base(base)
+        resolver = urls.base_of(base)
         found_at = resolver.href if base == page_url else urls.serialize(page_url)
         page = (found_at or page_url).partition("#")[0]
         outside = not self._ruling.is_own(page) and page.startswith(WEB)
