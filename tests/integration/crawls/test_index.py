@@ -28,8 +28,8 @@ async def crawl(lab: Any, url: str, terms: Terms | None = None, options: CrawlOp
     return await lab.outcome(new.uid)
 
 
-async def known(lab: Any, team: int = 1) -> list[str]:
-    return [each.url for each in await lab.client._store.known.known_urls(team, "127.0.0.1")]
+async def known(lab: Any, site: Site, team: int = 1) -> list[str]:
+    return [each.url for each in await lab.client._store.known.known_urls(team, site_of(site.url("/")))]
 
 
 async def test_pages_that_are_there_are_remembered(lab: Any, site: Site) -> None:
@@ -37,7 +37,7 @@ async def test_pages_that_are_there_are_remembered(lab: Any, site: Site) -> None
     site.respond("/gone", 404)
     site.page("/a", "<title>A page</title><meta name=description content='of words'><p>Text</p>")
     await crawl(lab, site.url("/"))
-    entries = {each.url: each for each in await lab.client._store.known.known_urls(1, "127.0.0.1")}
+    entries = {each.url: each for each in await lab.client._store.known.known_urls(1, site_of(site.url("/")))}
     assert set(entries) == {site.url("/"), site.url("/a")}
     assert (entries[site.url("/a")].title, entries[site.url("/a")].description) == ("A page", "of words")
 
@@ -46,7 +46,7 @@ async def test_pages_that_are_there_are_remembered(lab: Any, site: Site) -> None
 async def test_nothing_is_remembered_unless_the_terms_say_so(lab: Any, site: Site, terms: Terms) -> None:
     site.links({"/": ["/a"]})
     await crawl(lab, site.url("/"), terms)
-    assert await known(lab) == []
+    assert await known(lab, site) == []
 
 
 async def test_a_page_that_nobody_links_to_any_more_is_found_again(lab: Any, site: Site) -> None:
@@ -91,7 +91,7 @@ async def test_teams_share_nothing(lab: Any, site: Site) -> None:
     await crawl(lab, site.url("/"), Terms(team=2, remember_urls=True))
     site.links({"/": []})
     assert (await crawl(lab, site.url("/"))).paths == ["/"]
-    assert len(await known(lab, 2)) == 2
+    assert len(await known(lab, site, 2)) == 2
 
 
 @pytest.mark.parametrize(
