@@ -175,6 +175,14 @@ def test_config_show_tells_origins_and_masks_secrets(cli: Cli) -> None:
     ]
 
 
+def test_config_show_honours_the_names_of_other_systems_and_says_which_are_in_vain(cli: Cli) -> None:
+    code, out, err = cli("config", "show", "--changed", PORT="8080", REDIS_URL="redis://cache", CONCURRENCY="many")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[1:]] == [["api.port", "8080", "PORT"]]
+    assert "REDIS_URL has no effect" in err
+    assert "CONCURRENCY" in err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -11,7 +11,7 @@ import click
 from perseid.cli import flags
 from perseid.cli.context import loaded, run
 from perseid.cli.exits import Exit
-from perseid.cli.output import emit, table
+from perseid.cli.output import emit, say, table
 
 if TYPE_CHECKING:
     from perseid.config.settings import Settings
@@ -72,7 +72,10 @@ def show(ctx: click.Context, *, json: bool, changed: bool) -> None:
     async def rows() -> None:
         from perseid.config.listing import rows as listed  # noqa: PLC0415  start-up time
 
-        found = [row for row in listed(loaded(ctx)) if not changed or row.origin != "default"]
+        settings = loaded(ctx)
+        for note in settings.notes:
+            say(f"perseid: {note}")
+        found = [row for row in listed(settings) if not changed or row.origin != "default"]
         if json:
             for row in found:
                 _emit_json({"name": row.name, "value": row.value, "origin": row.origin, "variable": row.variable})

@@ -44,13 +44,16 @@ def serve(
     insecure_no_auth: bool,
 ) -> None:
     """Serve the Firecrawl API (v1, v2) and Perseid's own (/api) over HTTP."""
-    settings = loaded(
+    found = loaded(
         ctx,
         api__host=host,
         api__port=port,
         api__insecure_no_auth=insecure_no_auth or None,
         worker__concurrency=concurrency,
-    ).settings
+    )
+    for note in found.notes:
+        say(f"perseid: {note}")
+    settings = found.settings
     from perseid.observe.metrics import use_folder  # noqa: PLC0415  start-up time
     from perseid.runtime.crew import Crew  # noqa: PLC0415  start-up time
 
