@@ -99,6 +99,8 @@ class HostView(NamedTuple):
     open_at: int
     backoffs: int
     waiting: int
+    paused_until: int
+    """By the operator, and not claimed before; 0 is never, -1 until told otherwise."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from perseid.model.crawl import CrawlKind
 from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, Denied
+from perseid.ports.inspect import HostView
 
 
 class HostDefaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -354,5 +355,21 @@ class Store(Protocol):
     async def put_robots(self, origin: str, status: int, body: bytes) -> None: ...
 
     async def set_crawl_limits(self, crawl: CrawlId, *, max_concurrency: int | None) -> None: ...
+
+    async def set_host(
+        self,
+        name: str,
+        *,
+        paused_until: int | None = None,
+        max_active: int | None = None,
+        interval_us: int | None = None,
+    ) -> HostView:
+        """The operator's word on one host, before the settings; None leaves a thing as it is.
+
+        A pause stops claims until then: -1 until told otherwise, a time that has passed lets it go on. With -1
+        slots and interval are those of the settings again; a crawl-delay holds in any case. Raises `NotFound` for
+        a host nobody asked for anything.
+        """
+        ...
 
     async def set_team_limit(self, team: int, max_active: int | None) -> None: ...

@@ -179,19 +179,21 @@ def _claim_of_queue(tx: Tx, taker: Taker, it: Turn, team: int, most: int) -> lis
 def host_room(tx: Tx, host: int, wanted: int) -> int:
     """How many of `wanted` the host can serve now, taken from its buckets; -1 where it was given up."""
     row = tx.one(
-        "SELECT max_active - active, interval, burst, open_at, gave_up_at, private FROM host WHERE id = ?", (host,)
+        "SELECT max_active - active, interval, burst, open_at, gave_up_at, private AND own_interval IS NULL,"
+        " paused_until FROM host WHERE id = ?",
+        (host,),
     )
     assert row is not None
-    room, interval, burst, open_at, gave_up_at, private = (int(value) for value in row)
+    room, interval, burst, open_at, gave_up_at, free, paused_until = (int(value) for value in row)
     if gave_up_at:
         if tx.now - gave_up_at < _TRUST_AGAIN_AFTER_US:
             return -1
         gates.trust_again(tx, (host,))
-    if room <= 0 or open_at > tx.now:
+    if room <= 0 or open_at > tx.now or paused_until > tx.now:
         return 0
     count = min(wanted, room)
     start = open_at
-    if not private:
+    if not free:
         count, start = _tokens(tx, count, interval, burst, open_at)
         if count <= 0:
             tx.execute("UPDATE host SET open_at = max(open_at, ?) WHERE id = ?", (start, host))

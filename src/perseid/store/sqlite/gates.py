@@ -156,7 +156,8 @@ def wake_hosts(tx: Tx, *, bound: int = 500) -> int:
     """
     woken = 0
     for host, room in tx.all(
-        "SELECT id, max_active - active FROM host WHERE waiting > 0 AND active < max_active AND open_at <= ? LIMIT ?",
+        "SELECT id, max_active - active FROM host WHERE waiting > 0 AND active < max_active"
+        " AND open_at <= ?1 AND paused_until <= ?1 LIMIT ?2",
         (tx.now, bound),
     ):
         runnable = 0
@@ -203,7 +204,7 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
     if note.gap_us is not None:
         tx.execute("UPDATE host SET gap = ? WHERE id = ?", (max(0, note.gap_us), host))
     if note.private is not None or note.gap_us is not None:
-        _set_room(tx, host)
+        set_room(tx, host)
     if note.request_age_us is not None:
         tx.execute(
             "UPDATE host SET open_at = max(open_at, ? + gap) WHERE id = ? AND gap > 0",
@@ -221,13 +222,16 @@ def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
 def take_settings(connection: Connection, path: Path, defaults: HostDefaults) -> None:
     """The operator's rates and limits hold for hosts known from earlier, too."""
     wanted = (defaults.interval_us, defaults.burst, defaults.max_active)
-    clause = "interval <> ?1 OR burst <> ?2 OR (max_active <> ?3 AND gap = 0 AND NOT shy AND NOT private)"
+    clause = (
+        "(interval <> ?1 AND own_interval IS NULL) OR burst <> ?2"
+        " OR (max_active <> ?3 AND gap = 0 AND NOT shy AND NOT private AND own_max IS NULL)"
+    )
     if connection.execute(f"SELECT 1 FROM host WHERE {clause} LIMIT 1", wanted).fetchone() is None:  # noqa: S608 - a constant
         return
     with transaction(connection, path):
         connection.execute(
-            "UPDATE host SET interval = ?1, burst = ?2, max_active = CASE WHEN gap > 0 OR shy THEN 1"
-            " WHEN private THEN max_active ELSE ?3 END",
+            "UPDATE host SET interval = coalesce(own_interval, ?1), burst = ?2, max_active = CASE"
+            " WHEN gap > 0 OR shy THEN 1 WHEN own_max IS NOT NULL OR private THEN max_active ELSE ?3 END",
             wanted,
         )
 
@@ -235,12 +239,13 @@ def take_settings(connection: Connection, path: Path, defaults: HostDefaults) ->
 def met(tx: Tx, host: int) -> None:
     """A job at this host is over: what it has to say about itself has been heard."""
     if tx.one("UPDATE host SET shy = 0 WHERE id = ? AND shy RETURNING id", (host,)) is not None:
-        _set_room(tx, host)
+        set_room(tx, host)
 
 
-def _set_room(tx: Tx, host: int) -> None:
+def set_room(tx: Tx, host: int) -> None:
     tx.execute(
-        "UPDATE host SET max_active = CASE WHEN gap > 0 OR shy THEN 1 WHEN private THEN ? ELSE ? END WHERE id = ?",
+        "UPDATE host SET max_active = CASE WHEN gap > 0 OR shy THEN 1 WHEN own_max IS NOT NULL THEN own_max"
+        " WHEN private THEN ? ELSE ? END WHERE id = ?",
         (UNLIMITED, tx.defaults.max_active, host),
     )
 
@@ -296,11 +301,12 @@ def next_wake(tx: Tx) -> int | None:
     """µs until something that waits for time alone could be claimed; None when nothing does."""
     row = tx.one(
         "SELECT min(at) FROM ("
-        " SELECT min(open_at) AS at FROM host WHERE waiting > 0 AND active < max_active"
+        " SELECT min(open_at) AS at FROM host WHERE waiting > 0 AND active < max_active AND paused_until <= ?1"
+        " UNION ALL SELECT min(paused_until) FROM host WHERE paused_until > ?1 AND paused_until < ?2 AND waiting > 0"
         " UNION ALL SELECT min(run_at) FROM retry"
         " UNION ALL SELECT min(?1) FROM lane WHERE state = 3"
         " UNION ALL SELECT min(next_at) FROM queue"
         "  WHERE ready > 0 AND closed = 0 AND active < max_active AND next_at > ?1)",
-        (tx.now,),
+        (tx.now, 1 << 62),
     )
     return None if row is None or row[0] is None else max(0, row[0] - tx.now)

@@ -28,6 +28,7 @@ from perseid.store.sqlite.connection import Connection, Row, reading
 from perseid.store.sqlite.crawls import CRAWL, crawl_of, newest
 from perseid.store.sqlite.explain import explain
 from perseid.store.sqlite.jobs import JobFilter, jobs
+from perseid.store.sqlite.rule import HOST, host_view
 
 T = TypeVar("T")
 
@@ -195,8 +196,7 @@ class SqliteReader:
 
     async def hosts(self, *, limit: int = 100) -> list[HostView]:
         rows = await self._all(
-            "SELECT name, active, max_active, gap, interval, open_at, backoffs, waiting FROM host"
-            " ORDER BY active DESC, waiting DESC, id LIMIT ?",
+            f"{HOST} ORDER BY active DESC, waiting DESC, id LIMIT ?",
             (limit,),
         )
-        return [HostView(*row) for row in rows]
+        return [host_view(row) for row in rows]

@@ -18,7 +18,7 @@ from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
-from perseid.ports.inspect import Stats, WorkerView
+from perseid.ports.inspect import HostView, Stats, WorkerView
 from perseid.ports.store import (
     AuditFinding,
     Finished,
@@ -39,6 +39,7 @@ from perseid.store.sqlite.group import Order, Orders
 from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.outbox import SqliteOutbox
 from perseid.store.sqlite.pages import SqlitePageCache
+from perseid.store.sqlite.rule import set_host
 from perseid.store.sqlite.scrub import scrub
 from perseid.store.sqlite.start import start
 from perseid.store.sqlite.teams import SqliteTeams
@@ -356,6 +357,19 @@ class SqliteStore(SqliteTeams):
                 tx.stirred_teams.add(row.team)
 
         await self._write(work)
+
+    async def set_host(
+        self,
+        name: str,
+        *,
+        paused_until: int | None = None,
+        max_active: int | None = None,
+        interval_us: int | None = None,
+    ) -> HostView:
+        return await self._write(
+            lambda tx: set_host(tx, name, paused_until=paused_until, max_active=max_active, interval_us=interval_us),
+            synced=True,
+        )
 
     async def set_team_limit(self, team: int, max_active: int | None) -> None:
         most = UNLIMITED if max_active is None else max_active
