@@ -13,8 +13,8 @@ HOST = "SELECT name, active, max_active, gap, interval, open_at, backoffs, waiti
 
 
 def host_view(row: Row) -> HostView:
-    *seen, paused_until = row
-    return HostView(*seen, -1 if paused_until >= FOREVER else paused_until)
+    view = HostView(*row)
+    return view._replace(paused_until=-1) if view.paused_until >= FOREVER else view
 
 
 def set_host(
