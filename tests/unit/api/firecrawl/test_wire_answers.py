@@ -124,7 +124,7 @@ def test_links_that_were_refused_are_listed_too() -> None:
         ("CRAWL_DENIAL", "robots.txt forbids it"),
         ("CRAWL_DENIAL", "it is elsewhere"),
     ]
-    assert found["robotsBlocked"] == ["https://example.org/p"]
+    assert (found["success"], found["robotsBlocked"]) == (True, ["https://example.org/p"])
 
 
 def test_queries_of_a_map_that_don_t_count_make_no_further_pages() -> None:

@@ -24,7 +24,8 @@ from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.runtime.service import Service
 
 NORMAL, POLICY, INTERNAL, UNAUTHORIZED = 1000, 1008, 1011, 3000
-_LOOK_S = 1.0
+_LOOK_S = 0.25
+"""Well below the silence after which clients ask for the status, and take its end for that of the documents."""
 _PAGE = 100
 _LONGEST_REASON = 123
 """Bytes that a close frame has room for (RFC 6455, 5.5)."""

@@ -110,6 +110,7 @@ class JobError(Answer):
 
 
 class JobErrors(Answer):
+    success: Literal[True]
     errors: list[JobError]
     robots_blocked: list[str]
 

@@ -27,13 +27,17 @@ class Missed(NamedTuple):
 
 
 def error_list(crawl: Crawl, asked: Asked, missed: Missed) -> dict[str, Any]:
-    """Answers of 4xx and 5xx are no failures here: they stand among the documents."""
+    """Answers of 4xx and 5xx are no failures here: they stand among the documents.
+
+    `success` is what the asynchronous Python client looks for before it believes the list of a batch.
+    """
     failed = [_failed(crawl, asked, row) for row in missed.failures if not row.code.startswith("http_")]
     refused = [_refused(asked, row.url, row.message, failure_id(crawl.uid, row.job)) for row in missed.refused]
     denied = [_refused(asked, row.url, row.message, failure_id(crawl.uid, -row.id)) for row in missed.denied]
     blocked = [row.url for row in missed.refused if row.code == DenialReason.ROBOTS_TXT]
     blocked += [row.url for row in missed.denied if row.reason == DenialReason.ROBOTS_TXT]
-    return {"errors": failed + refused + denied, "robotsBlocked": list(dict.fromkeys(blocked))}
+    listed = list(dict.fromkeys(blocked))
+    return {"success": True, "errors": failed + refused + denied, "robotsBlocked": listed}
 
 
 def _failed(crawl: Crawl, asked: Asked, row: FailureRow) -> dict[str, Any]:
