@@ -63,7 +63,7 @@ def test_pages_that_are_not_there_are_documents_and_no_errors(api: Api, site: Si
     uid = api.told("/v2/crawl", url=site.url("/"))["id"]
     state = api.finished(f"/v2/crawl/{uid}")
     assert sorted(document["metadata"]["statusCode"] for document in state["data"]) == [200, 404]
-    assert api.told(f"/v2/crawl/{uid}/errors") == {"errors": [], "robotsBlocked": []}
+    assert api.told(f"/v2/crawl/{uid}/errors") == {"success": True, "errors": [], "robotsBlocked": []}
 
 
 def test_pages_that_failed_are_errors_and_in_no_number(api: Api, site: Site) -> None:
