@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from perseid.api.app import create_app
+from perseid.api.firecrawl.reporting import wire_page
 from perseid.api.loopback import is_loopback
 from perseid.config.settings import Settings
 from perseid.errors import ConfigError, StoreUnavailable
@@ -36,7 +37,7 @@ async def serve(
     Raises `ConfigError` when it would listen beyond loopback with nothing to tell friends from strangers, and
     `StoreUnavailable` when the address is taken.
     """
-    async with Service.open(folder, settings) as service:
+    async with Service.open(folder, settings, render=wire_page) as service:
         await _check_door(service, settings)
         app = create_app(lambda: nullcontext(service), settings)
         server = _Server(

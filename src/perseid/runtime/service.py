@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +14,10 @@ import msgspec
 
 from perseid.config.settings import Settings
 from perseid.crawls import explain as explaining
+from perseid.crawls.events import Render
 from perseid.crawls.extract import ExtractRequest, start_extract
 from perseid.crawls.mapping import MapLink, rank
-from perseid.crawls.start import new_batch, new_crawl
+from perseid.crawls.start import new_batch, new_crawl, tell_operator
 from perseid.errors import ConfigError, NotFound, QuotaExceeded
 from perseid.model.crawl import Crawl, CrawlKind
 from perseid.model.document import Document
@@ -29,6 +30,7 @@ from perseid.ports.store import Done, Failed, NewCrawl, Refused
 from perseid.ports.teams import Key, Load, Team, Usage
 from perseid.runtime.asking import Asking
 from perseid.runtime.engine import Engine, first_planned
+from perseid.runtime.housekeeping import Duty, housekeeping
 from perseid.runtime.keys import digest, hint, new_key
 from perseid.runtime.uid import new_uid
 from perseid.worker.desk import Desk, Served
@@ -72,8 +74,11 @@ class Service(Asking):
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, folder: Path, settings: Settings) -> AsyncIterator[Service]:
-        """Open or create the store in `folder`, with the duties of one process running."""
+    async def open(cls, folder: Path, settings: Settings, *, render: Render | None = None) -> AsyncIterator[Service]:
+        """Open or create the store in `folder`, with the duties of one process running.
+
+        With `render`, which makes of a document what receivers of webhooks expect, those of a server as well.
+        """
         engine = await Engine.open(folder, settings, allow_named_host=False)
         desk = Desk(
             engine.store,
@@ -87,9 +92,9 @@ class Service(Asking):
         try:
             await desk.open()
             await engine.store.put_team(_standard_team(settings))
-            async with asyncio.TaskGroup() as group:
+            async with _server_duties(engine, stop, render) as own, asyncio.TaskGroup() as group:
                 group.create_task(desk.run(stop))
-                for duty in engine.duties(desk, stop):
+                for duty in [*engine.duties(desk, stop), *own]:
                     group.create_task(duty)
                 service = cls(engine, desk)
                 try:
@@ -161,6 +166,8 @@ class Service(Asking):
         return msgspec.structs.replace(terms, ttl_s=terms.ttl_s or self.settings.retention.crawl_ttl_s)
 
     async def _start(self, new: NewCrawl) -> Crawl:
+        if self.settings.webhook.url:
+            new = tell_operator(new)
         crawl = await self.store.crawl_by_id(await self.store.start(new))
         self._trace(new)
         return crawl
@@ -304,6 +311,10 @@ class Service(Asking):
 
     async def usage(self, team: int) -> list[Usage]:
         return await self.store.usage(team)
+
+
+def _server_duties(engine: Engine, stop: Stop, render: Render | None) -> AbstractAsyncContextManager[list[Duty]]:
+    return nullcontext([]) if render is None else housekeeping(engine, stop, render=render)
 
 
 def _standard_team(settings: Settings) -> Team:

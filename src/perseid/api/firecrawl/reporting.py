@@ -60,6 +60,12 @@ def pages(job: Crawl, asked: Asked, terms: Terms, found: list[tuple[int, Documen
     ]
 
 
+def wire_page(job: Crawl, number: int, document: Document) -> dict[str, Any]:
+    """One page as a status would show it, for receivers of webhooks."""
+    terms = terms_of(job)
+    return pages(job, asked_of(terms), terms, [(number, document)])[0]
+
+
 async def _warning(service: Service, job: Crawl, terms: Terms) -> str:
     """Once it is over: what makes the result less than it looks."""
     if job.status is CrawlStatus.SCRAPING:
