@@ -74,6 +74,10 @@ class Reading:
             found.append((row.seq, read(line)))
         return found
 
+    async def delivered(self, crawl: Crawl, number: int) -> None:
+        """The caller has the documents up to `number`: under zero retention they may go once the crawl has ended."""
+        await self.store.mark_delivered(crawl.id, number)
+
     def _read(self, body: bytes, blob: str | None) -> Document:
         return read(unpack(self.engine.blobs.get(blob) if blob else body))
 

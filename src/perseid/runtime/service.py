@@ -207,7 +207,10 @@ class Service(Asking):
         except TimeoutError:
             message = f"the page was not ready within {timeout_s:g} s"
             return Scraped(new.uid, None, FailureCode.TIMEOUT.value, message)
-        return await self._outcome(new.uid, served)
+        outcome = await self._outcome(new.uid, served)
+        if terms.zero_retention:
+            await self.store.mark_delivered(served.crawl, 1)
+        return outcome
 
     async def scraped(self, team: int, uid: str) -> Scraped:
         """The outcome of an earlier scrape. Raises `NotFound`."""

@@ -50,6 +50,8 @@ async def report(service: Service, job: Crawl, part: Report) -> Reported:
         told["error"] = job.error or "The crawl could not begin"
     told["data"] = pages(job, asked, terms, found)
     last = found[-1][0] if found else part.skip
+    if terms.zero_retention and found:
+        await service.delivered(job, last)
     return Reported(told, last, has_next(job, Slice(part.skip, last, part.asked)))
 
 
