@@ -319,10 +319,13 @@ class Store(Protocol):
         """Safety net: wake waiters of any gate with room. What it finds is a bug: must stay 0."""
         ...
 
-    async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
+    async def prune(
+        self, *, ended_before_us: int = 0, crawl: CrawlId | None = None, rounds: int | None = None
+    ) -> list[CrawlId]:
         """Delete crawls that ended before, or longer ago than their own time to live; the crawls that are gone.
 
-        With all their rows, in chunks. One with jobs still running is left for later.
+        With all their rows, in rounds of some thousand; nobody sees them from the first on. One with jobs still
+        running is left for later. As a duty, with `rounds`: at most so many, and the next call goes on.
         """
         ...
 

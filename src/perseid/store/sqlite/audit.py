@@ -68,7 +68,9 @@ def audit(connection: Connection, *, crawls: int) -> list[AuditFinding]:
     finally:
         connection.execute("COMMIT")
     for (crawl,) in list(
-        connection.execute("SELECT id FROM crawl WHERE erased_at IS NULL ORDER BY id DESC LIMIT ?", (crawls,))
+        connection.execute(
+            "SELECT id FROM crawl WHERE erased_at IS NULL AND swept < 2 ORDER BY id DESC LIMIT ?", (crawls,)
+        )
     ):
         connection.execute("BEGIN")
         try:

@@ -1,4 +1,4 @@
-"""The life of crawls and workers after their start: add, cancel, reap, sweep, prune."""
+"""The life of crawls and workers after their start: add, cancel, reap, sweep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from perseid.model.verdict import Denied, FailureCode
 from perseid.ports.store import Lease, NewUrl
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.admit import Found, admit, refuse
-from perseid.store.sqlite.erase import clear_rows
 from perseid.store.sqlite.finish import fail_jobs, fail_waiting
 from perseid.store.sqlite.start import cleaned
 from perseid.store.sqlite.tx import SCRAPING, Tx, clean
@@ -139,22 +138,3 @@ def _clear_ended(tx: Tx, chunk: int) -> int:
             tx.execute("DELETE FROM queue WHERE crawl = ?", (crawl_id,))
             tx.execute("UPDATE crawl SET swept = 1 WHERE id = ?", (crawl_id,))
     return touched
-
-
-def prunable(tx: Tx, ended_before: int, only: CrawlId | None) -> list[int]:
-    rows = tx.all(
-        "SELECT id FROM crawl WHERE status <> 0 AND swept = 1 AND (ended_at <= ?1 OR ended_at + ttl <= ?3)"
-        " AND (?2 IS NULL OR id = ?2) ORDER BY id",
-        (ended_before, only, tx.now),
-    )
-    return [row[0] for row in rows]
-
-
-def prune_chunk(tx: Tx, crawl: int, chunk: int) -> bool:
-    """Delete up to `chunk` rows of each kind; True when the crawl is gone altogether."""
-    if not clear_rows(tx, crawl, chunk):
-        return False
-    for table in ("denied_count", "idempotency", "erasure"):
-        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - one of three constants
-    tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))
-    return True

@@ -39,6 +39,7 @@ from perseid.store.sqlite.group import Order, Orders
 from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.outbox import SqliteOutbox
 from perseid.store.sqlite.pages import SqlitePageCache
+from perseid.store.sqlite.prune import mark, prune_round
 from perseid.store.sqlite.rule import set_host
 from perseid.store.sqlite.scrub import scrub
 from perseid.store.sqlite.start import start
@@ -274,17 +275,22 @@ class SqliteStore(SqliteTeams):
     async def unpark(self) -> int:
         return await self._write(gates.wake_sleeping)
 
-    async def prune(self, *, ended_before_us: int, crawl: CrawlId | None = None) -> list[CrawlId]:
-        gone: list[CrawlId] = []
-        while await self.sweep():
+    async def prune(
+        self, *, ended_before_us: int = 0, crawl: CrawlId | None = None, rounds: int | None = None
+    ) -> list[CrawlId]:
+        while rounds is None and await self.sweep():
             pass
-        for number in await self._write(lambda tx: lifecycle.prunable(tx, ended_before_us, crawl)):
-            chunk = partial(lifecycle.prune_chunk, crawl=number, chunk=5_000)
-            while not await self._write(chunk):
-                pass
-            self._seen.forget(number)
-            self._refused.forget(number)
-            gone.append(CrawlId(number))
+        while await self._write(lambda tx: mark(tx, ended_before_us, crawl)) and rounds is None:
+            pass
+        gone: list[CrawlId] = []
+        more = True
+        while more and rounds != 0:
+            fresh, more = await self._write(lambda tx: prune_round(tx, crawl))
+            for number in fresh:
+                self._seen.forget(number)
+                self._refused.forget(number)
+            gone += fresh
+            rounds = None if rounds is None else rounds - 1
         return gone
 
     async def mark_delivered(self, crawl: CrawlId, seq: int) -> None:

@@ -89,6 +89,40 @@ async def test_one_call_prunes_all_that_ended(desk: Desk) -> None:
     assert await desk.store.crawls() == []
 
 
+async def test_pruning_in_rounds_goes_on_where_it_stopped(desk: Desk) -> None:
+    large = await desk.start_with([page(f"https://h{n % 50}.example/{n}") for n in range(6_000)], ttl_us=SECOND)
+    await desk.store.cancel(large)
+    small = [await desk.start("a", "b", ttl_us=SECOND) for _ in range(3)]
+    for crawl in small:
+        await desk.store.cancel(crawl)
+    kept = await desk.start("a")
+    await desk.sweep_all()
+    assert await desk.store.prune(rounds=1) == []
+    desk.clock.advance(SECOND)
+    assert await desk.store.prune(rounds=1) == [], "more rows than go in one round"
+    assert [seen.id for seen in await desk.store.crawls()] == [kept], "what is going is seen no more"
+    with pytest.raises(NotFound):
+        await desk.look(large)
+    assert await desk.store.audit() == []
+    gone: list[CrawlId] = []
+    for _ in range(10):
+        gone += await desk.store.prune(rounds=1)
+    assert sorted(gone) == [large, *small]
+    assert [await desk.backend.rows_of(crawl) for crawl in gone] == [{}] * 4
+
+
+async def test_pruning_one_leaves_others_that_are_going(desk: Desk) -> None:
+    large = await desk.start_with([page(f"https://h{n % 50}.example/{n}") for n in range(6_000)], ttl_us=SECOND)
+    small = await desk.start("a")
+    for crawl in (large, small):
+        await desk.store.cancel(crawl)
+    await desk.sweep_all()
+    desk.clock.advance(SECOND)
+    assert await desk.store.prune(rounds=1) == []
+    assert await desk.store.prune(ended_before_us=EVER, crawl=small) == [small]
+    assert await desk.store.prune() == [large]
+
+
 async def test_a_crawl_of_many_hosts_is_pruned_whole(desk: Desk) -> None:
     crawl = await desk.start_with([page(f"https://h{n}.example/") for n in range(6_000)])
     await desk.store.cancel(crawl)
