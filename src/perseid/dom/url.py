@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import upa_url  # type: ignore[import-untyped]  # ships no types; this module is its typed face
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _parse = upa_url.URL.parse
 
-_SECTION = "#[A-Za-z0-9_.:()+,=*~-]*"
+_SECTION = "#[A-Za-z0-9_.:()+,=*~!$&';@/?%-]*"
 _PLAIN = (
-    "(?:[A-Za-z0-9_][A-Za-z0-9_.~,+()=-]*+/)*+(?:[A-Za-z0-9_][A-Za-z0-9_.~,+()=-]*+)?"
-    rf"(?:\?[A-Za-z0-9_.:()+,=*~&%/;-]*+)?(?:{_SECTION})?"
+    "(?:[A-Za-z0-9_~-][A-Za-z0-9_.~,+()=%!$&'*;@:-]*+/++)*+(?:[A-Za-z0-9_~-][A-Za-z0-9_.~,+()=%!$&'*;@:-]*+)?"
+    rf"(?:\?[A-Za-z0-9_.:()+,=*~&%/;@!$?-]*+)?(?:{_SECTION})?"
 )
 """Path, query and section in which nothing is encoded or means a folder: they are appended as they are."""
 _ABSOLUTE = re.compile(rf"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+/{_PLAIN}")
@@ -29,7 +29,7 @@ _END = r"(?=\n|\Z)"
 # Relative links, each on a line of its own, by what they are appended to.
 _IN_PAGE = re.compile(rf"\n(?={_SECTION}{_END})")
 _IN_SITE = re.compile(rf"\n(?=/{_PLAIN}{_END})")
-_IN_FOLDER = re.compile(rf"\n(?=[A-Za-z0-9_])(?={_PLAIN}{_END})")
+_IN_FOLDER = re.compile(rf"\n(?=[A-Za-z0-9_~-])(?![A-Za-z0-9.+-]*:)(?={_PLAIN}{_END})")
 _ABOVE = [re.compile(rf"\n(?:\.\./){{{steps}}}(?={_PLAIN}{_END})") for steps in range(1, 9)]
 
 DEFAULT_PORT = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
@@ -92,28 +92,30 @@ class Base:
         lines = "\n" + "\n".join(hrefs)
         if not self._page or lines.count("\n") != len(hrefs):
             return [join(href) for href in hrefs]
-        for pattern, start in self._starts(lines):
-            lines = pattern.sub(f"\n{start}", lines)
         absolute = _ABSOLUTE.fullmatch
         return [
             url if url != href or absolute(href) else join(href)
-            for url, href in zip(lines[1:].split("\n"), hrefs, strict=True)
+            for url, href in zip(self._joined(lines)[1:].split("\n"), hrefs, strict=True)
         ]
 
-    def _starts(self, lines: str) -> Iterator[tuple[re.Pattern[str], str]]:
-        """What the plain links among `lines` are appended to, for each kind of them that occurs."""
+    def _joined(self, lines: str) -> str:
+        """`lines` with what each plain link is appended to before it; others stay as they are."""
         page = self._page
         folder, root = f"{page.partition('?')[0].rpartition('/')[0]}/", page[: page.index("/", 8)]
-        yield _IN_FOLDER, folder
+        above = "\n../" in lines
         if "\n#" in lines:
-            yield _IN_PAGE, page
+            lines = _IN_PAGE.sub(f"\n{page}", lines)
         if "\n/" in lines:
-            yield _IN_SITE, root
-        if "\n../" in lines:
-            for pattern in _ABOVE:
-                if len(folder) > len(root) + 1:
-                    folder = f"{folder[:-1].rpartition('/')[0]}/"
-                yield pattern, folder
+            lines = _IN_SITE.sub(f"\n{root}", lines)
+        lines = _IN_FOLDER.sub(f"\n{folder}", lines)
+        for pattern in _ABOVE:
+            if not above:
+                break
+            if len(folder) > len(root) + 1:
+                folder = f"{folder[:-1].rpartition('/')[0]}/"
+            lines = pattern.sub(f"\n{folder}", lines)
+            above = "\n../" in lines
+        return lines
 
 
 @lru_cache(maxsize=64)

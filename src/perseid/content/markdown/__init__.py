@@ -76,13 +76,9 @@ def _settled(text: str) -> Inked:
             if char in text:
                 text = text.replace(char, "")
     bare_items = b" \n" in encoded and (b"- \n" in encoded or b". \n" in encoded)
-    if (
-        bare_items
-        or b"\n\n\n" in encoded
-        or (b"\\" in encoded and b"\\\n" in encoded)
-        or (b"&" in encoded and b"&#" in encoded)
-    ):
-        text = outside_code(text, _tidied)
+    marks = (b"\\" in encoded and b"\\\n" in encoded) or (b"&" in encoded and b"&#" in encoded)
+    if marks or bare_items or b"\n\n\n" in encoded:
+        text = outside_code(text, _tidied if marks or bare_items else _without_gaps)
         if bare_items and "```" in text:
             text = _with_raised_fences(text)
     text = text.strip("\n")
@@ -102,6 +98,10 @@ def _tidied(prose: str) -> str:
         if joined == prose:
             break
         prose = joined
+    return _without_gaps(prose)
+
+
+def _without_gaps(prose: str) -> str:
     while "\n\n\n" in prose:
         prose = prose.replace("\n\n\n", "\n\n")
     return prose
