@@ -27,6 +27,8 @@ class Dialect(NamedTuple):
     """A map is a list of URLs, without id."""
     flat_search: bool
     """Search results are one list, not one a source."""
+    search_refusal: str | None
+    """The words in which any search that does not validate is refused."""
     tells_times: bool
     """A job's state says when it began and ended, and warns."""
     snake_case_usage: bool
@@ -47,6 +49,7 @@ V1 = Dialect(
     idempotent_batch=True,
     links_as_strings=True,
     flat_search=True,
+    search_refusal=None,
     tells_times=False,
     snake_case_usage=True,
 )
@@ -61,6 +64,7 @@ V2 = Dialect(
     idempotent_batch=False,
     links_as_strings=False,
     flat_search=False,
+    search_refusal="Invalid request body",
     tells_times=True,
     snake_case_usage=False,
 )

@@ -44,6 +44,24 @@ def takes(model: type[BaseModel], example: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def takes_form(options: type[BaseModel], reference: type[BaseModel]) -> dict[str, Any]:
+    """`openapi_extra` of a route that takes a file with options, or a reference to a file as JSON."""
+    fields = {
+        "file": {"type": "string", "format": "binary"},
+        "options": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": _inlined(options.model_json_schema()),
+        },
+    }
+    form = {"type": "object", "required": ["file"], "properties": fields}
+    content = {
+        "multipart/form-data": {"schema": form},
+        "application/json": {"schema": _inlined(reference.model_json_schema())},
+    }
+    return {"requestBody": {"required": True, "content": content}}
+
+
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema that stands by itself: what it refers to is written in its place."""
     shared = schema.pop("$defs", {})

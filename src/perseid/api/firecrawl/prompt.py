@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from perseid.answers.propose import crawl_options_from_prompt
 from perseid.api.firecrawl.body.crawl import Crawl
 from perseid.api.firecrawl.body.url import with_scheme
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
@@ -22,8 +21,7 @@ async def chosen_by_model(service: Service, body: Crawl) -> tuple[Crawl, dict[st
 
 async def options_from_prompt(service: Service, url: str, prompt: str) -> dict[str, Any]:
     """Raises `WireError` 400 where no options come of it."""
-    model, timeout_s = service.engine.model, service.settings.llm.timeout_s
     try:
-        return await crawl_options_from_prompt(model, with_scheme(url), prompt, timeout_s=timeout_s)
+        return await service.options_from_prompt(with_scheme(url), prompt)
     except Unavailable as error:
         raise WireError(400, f"No options could be made of the prompt: {error}", BAD_REQUEST) from error

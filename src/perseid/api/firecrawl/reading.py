@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -20,11 +19,19 @@ INVALID_JSON = "BAD_REQUEST_INVALID_JSON"
 B = TypeVar("B", bound=Body)
 
 
-def body_of(model: type[B]) -> Callable[[Request], Awaitable[B]]:
-    """A dependency that reads the body of a request as `model`."""
+def body_of(model: type[B], *, refusal: str | None = None) -> Callable[[Request], Awaitable[B]]:
+    """A dependency that reads the body of a request as `model`.
+
+    With `refusal` all that does not validate is refused in these words, without a code.
+    """
 
     async def read(request: Request) -> B:
-        return validated(model, parsed(await request.body()), reading_for(request.app.state.settings))
+        try:
+            return validated(model, parsed(await request.body()), reading_for(request.app.state.settings))
+        except WireError as error:
+            if refusal is None or error.code != BAD_REQUEST:
+                raise
+            raise WireError(400, refusal, details=error.details) from None
 
     return read
 
@@ -57,8 +64,3 @@ def reading_for(settings: Settings) -> Reading:
     if settings.fetch.allow_private:
         hosts = "local"
     return Reading(strictness=settings.api.strictness, hosts=hosts)
-
-
-def from_text(text: str) -> Any:
-    """JSON that came as a field of a form."""
-    return parsed(text.encode("utf-8", "surrogatepass")) if text else json.loads("{}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from perseid.api.firecrawl.body.base import Body, Int, Loose, Prompt, refuse
-from perseid.api.firecrawl.body.page import PageV1, PageV2, Request
+from perseid.api.firecrawl.body.page import Page, PageV1, PageV2, Request
 from perseid.api.firecrawl.body.url import WebUrl
 from perseid.api.firecrawl.body.webhook import Webhook
 
@@ -43,14 +43,27 @@ class Extract(Request):
             raise refuse(NOTHING)
         return self
 
+    @property
+    def page(self) -> Page:
+        """How the pages are read."""
+        raise NotImplementedError
+
 
 class ExtractV1(Extract):
     scrape_options: PageV1 = Field(default_factory=PageV1)
+
+    @property
+    def page(self) -> Page:
+        return self.scrape_options
 
 
 class ExtractV2(Extract):
     scrape_options: PageV2 = Field(default_factory=PageV2)
     ignore_invalid_urls: bool = Field(default=True, alias="ignoreInvalidURLs")
+
+    @property
+    def page(self) -> Page:
+        return self.scrape_options
 
 
 class ParamsPreview(Loose):

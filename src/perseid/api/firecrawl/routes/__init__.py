@@ -10,12 +10,26 @@ from starlette.responses import Response
 
 from perseid.api.firecrawl.dialect import V1, V2, Dialect
 from perseid.api.firecrawl.errors import wire_error
-from perseid.api.firecrawl.routes import absent, account, batch, crawl, health, mapping, preview, scrape, status, ws
+from perseid.api.firecrawl.routes import (
+    absent,
+    account,
+    batch,
+    crawl,
+    extract,
+    health,
+    mapping,
+    parse,
+    preview,
+    scrape,
+    search,
+    status,
+    ws,
+)
 
 Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 
 # Before those with an id in the path come those that would be taken for one.
-_NOUNS = (scrape, batch, crawl, preview, mapping, account, status, ws)
+_NOUNS = (scrape, batch, crawl, preview, mapping, search, extract, parse, account, status, ws)
 _OURS = (V1.prefix + "/", V2.prefix + "/")
 
 

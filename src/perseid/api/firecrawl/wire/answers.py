@@ -81,7 +81,7 @@ class Scraped(Answer):
 class Started(Answer):
     success: Literal[True]
     id: str
-    url: str
+    url: str | None = None
     invalid_urls: list[str] | None = Field(None, alias="invalidURLs")
 
 
@@ -207,3 +207,8 @@ class Upload(Answer):
 class Uploaded(Answer):
     success: Literal[True]
     upload_ref: str
+
+
+class ParseFormats(Answer):
+    success: Literal[True]
+    formats: list[dict[str, Any]]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from perseid.crawls.extract import ExtractStatus
 
 
-def extract_state(status: ExtractStatus, *, expires_at: str) -> dict[str, Any]:
+def extract_state(status: ExtractStatus, *, warnings: Sequence[str] = (), expires_at: str) -> dict[str, Any]:
     """`data` is an empty list until there is any: that is how the contract has it."""
     told: dict[str, Any] = {
         "success": status.state != "failed",
@@ -21,6 +22,6 @@ def extract_state(status: ExtractStatus, *, expires_at: str) -> dict[str, Any]:
         told |= {"tokensUsed": status.tokens, "creditsUsed": 1}
     if status.sources:
         told["sources"] = status.sources
-    if status.warnings:
-        told["warning"] = " ".join(status.warnings)
+    if warnings or status.warnings:
+        told["warning"] = " ".join([*warnings, *status.warnings])
     return told
