@@ -44,20 +44,20 @@ def deliver(tx: Tx, crawl: int, seq: int) -> None:
 
 
 def due(tx: Tx, limit: int) -> list[int]:
-    """Crawls whose time has come and of which nothing runs any more."""
+    """Crawls whose time has come and of which nothing runs any more, or that were pruned before."""
     rows = tx.all(
-        "SELECT e.crawl FROM erasure e JOIN crawl c ON c.id = e.crawl WHERE e.due_at <= ? AND c.status <> 0"
-        " AND c.swept = 1 ORDER BY e.due_at LIMIT ?",
+        "SELECT e.crawl FROM erasure e LEFT JOIN crawl c ON c.id = e.crawl WHERE e.due_at <= ? AND (c.id IS NULL OR"
+        " c.status <> 0 AND c.swept = 1) ORDER BY e.due_at LIMIT ?",
         (tx.now, limit),
     )
     return [row[0] for row in rows]
 
 
 def blank(tx: Tx, crawl: int) -> bool:
-    """Take everything but the counters out of the crawl's own row; False where it still runs, or is gone."""
+    """Take everything but the counters out of the crawl's own row, if it is there yet; False where it still runs."""
     row = tx.one("SELECT terms FROM crawl WHERE id = ? AND status <> 0 AND swept = 1", (crawl,))
     if row is None:
-        return False
+        return tx.one("SELECT 1 FROM crawl WHERE id = ?", (crawl,)) is None
     kept = b""
     if row[0]:
         terms = msgspec.json.decode(row[0], type=Terms)

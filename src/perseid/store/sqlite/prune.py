@@ -51,7 +51,9 @@ def _forget(tx: Tx, crawl: int) -> bool:
     """Delete up to a chunk of rows of each kind; True when the crawl is gone altogether."""
     if not clear_rows(tx, crawl, CHUNK):
         return False
-    for table in ("denied_count", "idempotency", "erasure"):
-        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - one of three constants
+    for table in ("denied_count", "idempotency"):
+        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - one of two constants
+    # Under zero retention the files are to be wiped yet: its row stays until that is done.
+    tx.execute("UPDATE erasure SET due_at = 0 WHERE crawl = ?", (crawl,))
     tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))
     return True

@@ -180,6 +180,16 @@ async def test_no_file_holds_a_trace(bench: Bench, desk: Desk) -> None:
     assert (await desk.look(other)).status is CrawlStatus.COMPLETED
 
 
+async def test_a_crawl_that_was_pruned_first_leaves_no_trace_either(desk: Desk) -> None:
+    crawl = await _marked_crawl(desk)
+    await desk.sweep_all()
+    assert await desk.store.prune(ended_before_us=2**62) == [crawl]
+    assert await desk.store.erasures() == [crawl]
+    assert await desk.store.erase(crawl)
+    assert await desk.store.erasures() == []
+    assert not await desk.backend.holds(MARK.encode())
+
+
 async def test_nothing_of_others_is_erased(desk: Desk) -> None:
     other = await desk.start("a", "b")
     lease, _waiting = await desk.claim(2)
