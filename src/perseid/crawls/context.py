@@ -57,7 +57,9 @@ class CrawlContext:
     keeps: bool = True
     """False with zero retention: nothing of a page outlives its delivery."""
     remembers: bool = False
-    """Pages enter the team's index of known URLs, and it feeds the kickoff."""
+    """Pages enter the team's index of known URLs."""
+    recalls: bool = False
+    """That index feeds the kickoff."""
     private_hosts: dict[str, bool] = field(default_factory=dict)
     _gate: Scope | None = None
 
@@ -121,6 +123,7 @@ def compile_context(
         realm=b"%d" % crawl.team,
         keeps=keeps,
         remembers=terms.remember_urls and keeps,
+        recalls=terms.recall_urls and keeps,
     )
 
 

@@ -40,9 +40,9 @@ def remembered(stored: StoredDocument, document: Document, context: CrawlContext
 async def known_links(index: KnownUrls, context: CrawlContext, start: str) -> list[NewUrl]:
     """What the team knows of the site that a crawl begins at, judged as links of its start page.
 
-    None where only the sitemap is to be crawled. Refusals are not entered anywhere: nobody links there now.
+    None unless the crawl's terms say so, and where only the sitemap is to be crawled. Refusals are not entered anywhere: nobody links there now.
     """
-    if not context.remembers or context.scope is None or context.options.sitemap == "only":
+    if not context.recalls or context.scope is None or context.options.sitemap == "only":
         return []
     known = await index.known_urls(context.crawl.team, site_of(start), limit=MOST_TAKEN)
     judged = context.scope.judge([each.url for each in known], base=start, page_url=start, page_depth=0)

@@ -46,7 +46,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     zero_retention: bool = False
     """Erase URLs and bodies once delivered, an hour after the end at the latest."""
     remember_urls: bool = False
-    """Pages found enter the team's index of known URLs, and that index feeds the kickoff."""
+    """Pages that are there enter the team's index of known URLs."""
+    recall_urls: bool = False
+    """That index feeds the kickoff, through the crawl's own filters."""
     idempotency_key: str | None = None
     warnings: tuple[str, ...] = ()
     """What the caller is to be told with the result."""

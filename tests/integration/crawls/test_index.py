@@ -21,7 +21,7 @@ def scoped(**rules: Any) -> CrawlOptions:
 
 
 async def crawl(lab: Any, url: str, terms: Terms | None = None, options: CrawlOptions | None = None) -> Any:
-    terms = terms or Terms(remember_urls=True)
+    terms = terms or Terms(remember_urls=True, recall_urls=True)
     new = new_crawl(url, options or CrawlOptions(), uid=f"u-{next(_uids)}", key_seed=1, terms=terms)
     await lab.client._store.start(new)
     await lab.client.run(new.uid, concurrency=4)
@@ -42,7 +42,7 @@ async def test_pages_that_are_there_are_remembered(lab: Any, site: Site) -> None
     assert (entries[site.url("/a")].title, entries[site.url("/a")].description) == ("A page", "of words")
 
 
-@pytest.mark.parametrize("terms", [Terms(), Terms(remember_urls=True, zero_retention=True)])
+@pytest.mark.parametrize("terms", [Terms(), Terms(remember_urls=True, recall_urls=True, zero_retention=True)])
 async def test_nothing_is_remembered_unless_the_terms_say_so(lab: Any, site: Site, terms: Terms) -> None:
     site.links({"/": ["/a"]})
     await crawl(lab, site.url("/"), terms)
@@ -88,7 +88,7 @@ async def test_only_the_sitemap_means_only_the_sitemap(lab: Any, site: Site) -> 
 
 async def test_teams_share_nothing(lab: Any, site: Site) -> None:
     site.links({"/": ["/a"], "/a": []})
-    await crawl(lab, site.url("/"), Terms(team=2, remember_urls=True))
+    await crawl(lab, site.url("/"), Terms(team=2, remember_urls=True, recall_urls=True))
     site.links({"/": []})
     assert (await crawl(lab, site.url("/"))).paths == ["/"]
     assert len(await known(lab, site, 2)) == 2

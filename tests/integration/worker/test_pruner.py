@@ -145,7 +145,7 @@ async def test_a_crawl_under_zero_retention_leaves_nothing_in_any_file_or_line_o
     settings = Settings(store=StoreSettings(blob_bytes=2_000))
     async with Site() as site, await Client.open(tmp_path, settings) as client:
         _marked_site(site)
-        terms = Terms(zero_retention=True, remember_urls=True, request={"url": MARK})
+        terms = Terms(zero_retention=True, remember_urls=True, recall_urls=True, request={"url": MARK})
         options = CrawlOptions(scrape=ScrapeOptions(revalidate=True, max_attempts=2))
         new = new_crawl(site.url(f"/{MARK}/"), options, uid="u", key_seed=1, terms=terms)
         crawl = await client._store.start(new)

@@ -167,4 +167,4 @@ def test_depths_don_t_bound_a_map() -> None:
     ("sent", "remembered"), [({}, True), ({"useIndex": False}, False), ({"ignoreCache": True}, False)]
 )
 def test_a_map_asks_the_index_unless_told_otherwise(sent: dict[str, object], remembered: bool) -> None:
-    assert map_terms(reads(MapV2, url=URL, **sent), team=1, version="v2").remember_urls is remembered
+    assert map_terms(reads(MapV2, url=URL, **sent), team=1, version="v2").recall_urls is remembered

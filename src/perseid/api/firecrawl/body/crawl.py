@@ -86,6 +86,9 @@ class Crawl(Crawler, Request):
     max_concurrency: Annotated[Int, Field(gt=0, le=10_000)] | None = None
     webhook: Webhook | None = None
     zero_data_retention: bool = False
+    use_index: bool = False
+    """Begin with what the team knows of the site, too (ours: the contract has it for maps)."""
+    ignore_cache: bool = False
 
     @property
     def page(self) -> Page:

@@ -108,6 +108,8 @@ def crawl_terms(body: Crawl, page: PagePlan, *, team: int, version: VersionName,
         team=team,
         webhook=webhook_terms(body.webhook, version),
         zero_retention=body.zero_data_retention or page.zero_retention,
+        remember_urls=body.page.store_in_cache,
+        recall_urls=body.use_index and not body.ignore_cache,
         idempotency_key=key,
         warnings=(*page.warnings, *ignored(body)),
         request=asked.to_request(),
@@ -126,6 +128,7 @@ def batch_terms(body: Batch, page: PagePlan, *, team: int, version: VersionName,
         team=team,
         webhook=webhook_terms(body.webhook, version),
         zero_retention=body.zero_data_retention or page.zero_retention,
+        remember_urls=body.store_in_cache,
         idempotency_key=key,
         warnings=(*page.warnings, *ignored(body)),
         request=asked.to_request(),
@@ -137,6 +140,7 @@ def scrape_terms(body: Scrape, page: PagePlan, *, team: int, version: VersionNam
     return Terms(
         team=team,
         zero_retention=body.zero_data_retention or page.zero_retention,
+        remember_urls=body.store_in_cache,
         warnings=(*page.warnings, *ignored(body)),
         request=asked.to_request(),
     )
@@ -146,7 +150,8 @@ def map_terms(body: Map, *, team: int, version: VersionName) -> Terms:
     """What the team knows of the site is asked unless the caller objects."""
     return Terms(
         team=team,
-        remember_urls=body.use_index and not body.ignore_cache,
+        remember_urls=True,
+        recall_urls=body.use_index and not body.ignore_cache,
         warnings=ignored(body),
         request=Asked(version=version, schemeless=schemeless([body.url])).to_request(),
     )
