@@ -40,7 +40,8 @@ def remembered(stored: StoredDocument, document: Document, context: CrawlContext
 async def known_links(index: KnownUrls, context: CrawlContext, start: str) -> list[NewUrl]:
     """What the team knows of the site that a crawl begins at, judged as links of its start page.
 
-    None unless the crawl's terms say so, and where only the sitemap is to be crawled. Refusals are not entered anywhere: nobody links there now.
+    None unless the crawl's terms say so, and where only the sitemap is to be crawled. Refusals are not entered
+    anywhere: nobody links there now.
     """
     if not context.recalls or context.scope is None or context.options.sitemap == "only":
         return []
