@@ -14,6 +14,8 @@ from perseid.model.verdict import DenialReason
 from perseid.ports.inspect import DeniedRow, FailureRow, JobView
 
 DENIAL = "CRAWL_DENIAL"
+_NO_PAGES = frozenset({DenialReason.SECTION_LINK, DenialReason.NON_WEB_PROTOCOL})
+"""Links that lead to no page of their own: nobody misses one."""
 
 
 class Missed(NamedTuple):
@@ -33,7 +35,11 @@ def error_list(crawl: Crawl, asked: Asked, missed: Missed) -> dict[str, Any]:
     """
     failed = [_failed(crawl, asked, row) for row in missed.failures if not row.code.startswith("http_")]
     refused = [_refused(asked, row.url, row.message, failure_id(crawl.uid, row.job)) for row in missed.refused]
-    denied = [_refused(asked, row.url, row.message, failure_id(crawl.uid, -row.id)) for row in missed.denied]
+    denied = [
+        _refused(asked, row.url, row.message, failure_id(crawl.uid, -row.id))
+        for row in missed.denied
+        if row.reason not in _NO_PAGES
+    ]
     blocked = [row.url for row in missed.refused if row.code == DenialReason.ROBOTS_TXT]
     blocked += [row.url for row in missed.denied if row.reason == DenialReason.ROBOTS_TXT]
     listed = list(dict.fromkeys(blocked))
