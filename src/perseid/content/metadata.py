@@ -5,6 +5,7 @@ Keys and rules for duplicates are those of the Firecrawl contract, so that clien
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ TAGS = frozenset({"title", "meta", "link"})
 _MOST_TAGS = 2_000
 """Pages with more head tags than that are hostile; the rest says nothing new."""
 _MOST_CHARACTERS = 100_000
+_LONGEST_REL = 1_000
+"""Characters of a `rel` attribute that are read: what it comes to is remembered."""
 
 
 class Head(NamedTuple):
@@ -111,13 +114,12 @@ class _Gathered:
         else:
             self.raw[key] = [known, content]
 
-    def link(self, rel: str, href: str) -> None:
-        tokens = rel.lower().split()
-        if "canonical" in tokens:
+    def link(self, role: str, href: str) -> None:
+        if role == "canonical":
             self.canonical = self.canonical or href
-        elif rel.strip().lower() == "icon":
+        elif role == "icon":
             self.icon = self.icon or href
-        elif "icon" in rel.lower():
+        else:
             self.other_icon = self.other_icon or href
 
 
@@ -139,10 +141,19 @@ def read_head(tree: Tree, absolute: Callable[[str], str | None], elements: Eleme
         if "content" in attrs:
             found.meta(attrs)
     for node in elements.get("link", ())[:_MOST_TAGS]:
-        rel = tree.attr(node, "rel")
-        if rel and (href := (tree.attr(node, "href") or "").strip()):
-            found.link(rel, href)
+        role = _role((tree.attr(node, "rel") or "")[:_LONGEST_REL])
+        if role and (href := (tree.attr(node, "href") or "").strip()):
+            found.link(role, href)
     return _assembled(tree, found, absolute)
+
+
+@lru_cache(maxsize=256)
+def _role(rel: str) -> str:
+    """What a link with this `rel` attribute is to the page: canonical, icon, other icon; "" for all else."""
+    folded = rel.strip().lower()
+    if "canonical" in folded.split():
+        return "canonical"
+    return "icon" if folded == "icon" else "other icon" if "icon" in folded else ""
 
 
 def _assembled(tree: Tree, found: _Gathered, absolute: Callable[[str], str | None]) -> Head:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -41,6 +42,8 @@ _RELATIONS = frozenset(
 _HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 _LAZY_TAGS = ("a", "tr", "li", "div", "button", "span", "article")
 _LAZY = tuple(f"{tag}[{name}]" for tag in _LAZY_TAGS for name in ("data-href", "data-url"))
+_LONGEST_REL = 1_000
+"""Characters of a `rel` attribute that are read: its words are remembered."""
 _WITH_DATA = "[data-href],[data-url]"
 _OTHERS = frozenset({"area", "iframe", "frame", "embed", "object"})
 _ALL = ",".join(("a[href]", "area[href]", "iframe", "frame[src]", "embed[src]", "object[data]", *_LAZY))
@@ -112,8 +115,8 @@ def _base(tree: Tree, nodes: Sequence[Node], page_url: str) -> str:
 def _head_links(tree: Tree, nodes: Sequence[Node], base: str, hrefs: dict[str, None]) -> str | None:
     canonical = None
     for node in nodes:
-        relations = (tree.attr(node, "rel") or "").lower().split()
-        if _RELATIONS.isdisjoint(relations) or not (href := tree.attr(node, "href")):
+        relations = _relations((tree.attr(node, "rel") or "")[:_LONGEST_REL])
+        if not relations or not (href := tree.attr(node, "href")):
             continue
         kind = (tree.attr(node, "type") or "").partition(";")[0].strip().lower()
         if "stylesheet" in relations or ("alternate" in relations and kind not in _HTML_TYPES):
@@ -122,6 +125,13 @@ def _head_links(tree: Tree, nodes: Sequence[Node], base: str, hrefs: dict[str, N
         if canonical is None and "canonical" in relations:
             canonical = urls.join(href, base)
     return canonical
+
+
+@lru_cache(maxsize=256)
+def _relations(rel: str) -> frozenset[str]:
+    """The words of a `rel` attribute if one of them names another page."""
+    words = frozenset(rel.lower().split())
+    return frozenset() if words.isdisjoint(_RELATIONS) else words
 
 
 def _refresh(tree: Tree, nodes: Sequence[Node], base: str, hrefs: dict[str, None]) -> Refresh | None:
