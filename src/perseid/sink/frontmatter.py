@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import orjson
@@ -70,8 +71,14 @@ def _lonely(text: str) -> bool:
 
 
 def _instant(micros: int) -> str:
+    return _second(micros // 1_000_000) or str(micros)
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    """One for all pages of a second; "" for what no calendar holds."""
     try:
-        at = _EPOCH + timedelta(microseconds=micros)
+        at = _EPOCH + timedelta(seconds=seconds)
     except OverflowError:
-        return str(micros)
+        return ""
     return f'"{at.strftime("%Y-%m-%dT%H:%M:%SZ")}"'

@@ -24,6 +24,8 @@ from perseid.worker.stop import Stop
 
 _MAX_PAUSE_S = 30.0
 _BUG_PAUSE_US = 5_000_000
+_MOST_AHEAD = 8
+"""Times the concurrency: what is claimed ahead is what a kill holds up, and what another process can't have."""
 _STALE_S = 25.0
 """A lease that waited here for longer has less time left than its job may take."""
 T = TypeVar("T")
@@ -35,7 +37,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 16
     batch_pages: int = 100
     batch_bytes: int = 4 * 1024 * 1024
-    linger_s: float = 0.02
+    linger_s: float = 0.05
     """How long the first finished page of a batch waits for company while there is other work."""
     idle_s: float = 0.05
     """First pause when there is nothing to do; doubles up to `poll_s`."""
@@ -46,10 +48,15 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     only: CrawlId | None = None
     kinds: tuple[JobKind, ...] = tuple(JobKind)
 
-    @property
-    def capacity(self) -> int:
-        """Leases held at most: those that run, and as many claimed ahead."""
-        return 2 * self.concurrency
+    ahead_s: float = 0.1
+    """For how long there should be work at hand when no more is claimed."""
+
+    def ahead(self, finished: int, seconds: float) -> int:
+        """Leases to claim beyond those that run, where `finished` pages took `seconds`: few claims while pages are
+        fast, and none that grows old here while they are slow.
+        """
+        worth = int(finished * self.ahead_s / max(seconds, 0.001))
+        return min(max(worth, self.concurrency), _MOST_AHEAD * self.concurrency)
 
 
 class WorkerLoop:
@@ -78,7 +85,11 @@ class WorkerLoop:
         self._finished: list[Finished] = []
         self._waiting_since = 0.0
         self._claim_at = 0.0
+        self._ahead = options.concurrency
+        self._committed_at = clock.monotonic_s()
         self._idle_s = options.idle_s
+        self._careful = True
+        """Claims one at a time: what was claimed last took its process down before, as the next may have."""
         self._wake = asyncio.Event()
         self._stop = Stop()
 
@@ -155,7 +166,10 @@ class WorkerLoop:
     def _want(self) -> int:
         if self._one_alone or any(lease.alone for lease in self._ready):
             return 0
-        return max(0, self._options.capacity - len(self._ready) - len(self._running))
+        if self._careful:
+            # A kill is blamed on all that is held, begun or not.
+            return 0 if self._ready else 1
+        return max(0, self._options.concurrency + self._ahead - len(self._ready) - len(self._running))
 
     def _step_due(self) -> bool:
         now = self._clock.monotonic_s()
@@ -201,7 +215,11 @@ class WorkerLoop:
                 crawl=self._options.only,
             )
         )
-        self._telemetry.step(finished=len(batch), claimed=len(result.leases), seconds=self._clock.monotonic_s() - began)
+        now = self._clock.monotonic_s()
+        self._telemetry.step(finished=len(batch), claimed=len(result.leases), seconds=now - began)
+        if batch:
+            self._ahead = self._options.ahead(len(batch), now - self._committed_at)
+            self._committed_at = now
         self._take_in(result)
 
     def _take_batch(self) -> list[Finished]:
@@ -226,6 +244,7 @@ class WorkerLoop:
             else:
                 self._ready.append(lease)
         if result.leases:
+            self._careful = any(lease.alone for lease in result.leases)
             self._idle_s = self._options.idle_s
             self._claim_at = now
         else:
