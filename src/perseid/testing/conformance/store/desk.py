@@ -32,6 +32,8 @@ FREE = HostDefaults(max_active=1_000_000, interval_us=0, global_interval_us=0)
 
 HOME = "https://site.example/"
 _numbers = count()
+CHECK_AT_MOST = 100
+"""Crawls that the closing check looks at, the newest."""
 LOOK_AT_MOST = 500
 """Jobs of a crawl up to which the closing check counts them one by one."""
 
@@ -201,8 +203,9 @@ class Desk:
             return
         assert await self.store.unpark() == 0, "work was left parked beside room"
         assert await self.store.audit() == []
+        known = {crawl.id for crawl in await self.store.crawls(kinds=list(CrawlKind), limit=CHECK_AT_MOST)}
         for crawl, uid in self.uids.items():
-            if crawl in {known.id for known in await self.store.crawls(limit=1000)}:
+            if crawl in known:
                 await self._check_crawl(crawl, uid)
 
     async def _check_crawl(self, crawl: CrawlId, uid: str) -> None:
