@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perseid.api.auth import Called
-from perseid.api.own.paging import operators_only
+from perseid.api.own.paging import PROBLEM, operators_only
 from perseid.observe.metrics import registry
 from perseid.runtime.service import Service
 
@@ -73,7 +73,7 @@ class _OfStore(Collector):
             yield family
 
 
-@router.get("/metrics", summary="For Prometheus", response_class=Response)
+@router.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse, responses={403: PROBLEM})
 async def metrics(request: Request, caller: Called) -> Response:
     operators_only(caller.team)
     service: Service = request.app.state.service

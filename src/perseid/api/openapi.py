@@ -21,6 +21,18 @@ _PROBLEM = {
     },
 }
 _FIRECRAWL = ("/v1/", "/v2/")
+_OURS = ("/api/", "/metrics")
+_ANYWHERE = {
+    "401": "No key, or none that is known",
+    "429": "Too many requests",
+    "500": "A fault of the server; its log has it under the id that is told",
+    "503": "The store is away; ask again",
+}
+_OF_BODIES = {
+    "400": "The body can't be read",
+    "408": "The body took too long",
+    "413": "The body is too large",
+}
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -57,18 +69,22 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     for path, item in document["paths"].items():
         for method in _METHODS:
             if method in item:
-                _settle_errors(path, item[method]["responses"])
+                _settle_errors(path, item[method])
     return document
 
 
-def _settle_errors(path: str, responses: dict[str, Any]) -> None:
-    """What FastAPI supposes of invalid input is not what is answered here."""
+def _settle_errors(path: str, operation: dict[str, Any]) -> None:
+    """What FastAPI supposes of invalid input is not what is answered here; what may go wrong anywhere is added."""
+    responses: dict[str, Any] = operation["responses"]
     invalid = responses.pop("422", None)
     if path.startswith(_FIRECRAWL):
         return
     reference = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     if invalid is not None:
         responses["422"] = {"description": "The request doesn't fit the description", "content": reference}
-    for response in responses.values():
-        if "application/problem+json" in response.get("content", {}):
-            response["content"] = reference
+    if path.startswith(_OURS):
+        further = _ANYWHERE | (_OF_BODIES if "requestBody" in operation else {})
+        responses.update({status: {"description": told} for status, told in further.items() if status not in responses})
+        for status, response in responses.items():
+            if status >= "400":
+                response["content"] = reference

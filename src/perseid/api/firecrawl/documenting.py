@@ -26,12 +26,15 @@ _MEANING = {
     503: "The store or a back end is not available at the moment",
 }
 _ALWAYS = (401, 429, 500, 503)
+_OF_BODIES = 413
 
 
 def answers(model: type[BaseModel], *others: int, bare: bool = False) -> Responses:
     """The answers of a route: `model` on success, and `others` besides those that any route may give."""
     failure = BareFailure if bare else Failure
     told: Responses = {200: {"model": model, "description": "Success"}}
+    if _OF_BODIES in others:
+        others = (*others, 408)  # a body may be too slow as well as too large
     for status in sorted({*others, *_ALWAYS}):
         told[status] = {"model": failure if status in others else Failure, "description": _MEANING[status]}
     return told
