@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from perseid.model.crawl import CrawlStatus
 from perseid.model.job import JobKind
+from perseid.ports.store import StepResult
+from perseid.store.sqlite.store import SqliteStore
 from perseid.testing import Answer, Site
 
 WORK = """
@@ -91,3 +95,29 @@ async def test_a_worker_declared_dead_by_mistake_stores_nothing_twice(site: Site
         await running
     found = await lab.outcome(crawl.uid)
     assert len(found.paths) == len(set(found.paths)) == 21
+
+
+async def test_pages_that_took_processes_down_are_held_one_at_a_time(
+    site: Site, open_lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each further kill would be blamed on all of them, though one at most was running."""
+    lab = await open_lab(politeness={"rate_per_host": 10_000.0, "burst_per_host": 100})
+    site.links({f"/{n}": [] for n in range(8)})
+    crawl = await lab.client.start_batch([site.url(f"/{n}") for n in range(8)])
+    store = lab.client._engine.store
+    for process in (1, 2):
+        gone = await store.register("a machine that is no more", process, 1)
+        assert len((await store.step(gone, [], 8)).leases) == 8
+        await store.reap([gone])
+    taken: list[list[bool]] = []
+    step = SqliteStore.step
+
+    async def noted(self: SqliteStore, *arguments: Any, **fields: Any) -> StepResult:
+        result = await step(self, *arguments, **fields)
+        taken.append([lease.alone for lease in result.leases])
+        return result
+
+    monkeypatch.setattr(SqliteStore, "step", noted)
+    await lab.client.run(crawl.uid, concurrency=4)
+    assert [alone for alone in taken if alone] == [[True]] * 8
+    assert len((await lab.outcome(crawl.uid)).paths) == 8
