@@ -23,6 +23,7 @@ from perseid.worker.stop import Stop
 
 _BODIES_A_ROUND = 1_000
 _ERASURES_A_ROUND = 100
+_PRUNINGS_A_ROUND = 20
 
 
 class Shelves(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ class Pruner:
 
     async def round(self) -> None:
         await self.erase()
-        await self._shelves.store.prune(ended_before_us=0)  # only those whose own time to live is over
+        await self._shelves.store.prune(rounds=_PRUNINGS_A_ROUND)  # only those whose own time to live is over
         await self._drop_bodies()
         now, keeping = self._clock.now_us(), self._keeping
         await self._shelves.pages.expire(now - int(keeping.cache_s * 1_000_000))

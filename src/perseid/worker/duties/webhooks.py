@@ -144,7 +144,9 @@ class Webhooks:
         except StoreError as error:
             self._telemetry.trouble("store.retry", str(error))
         except Exception as error:  # noqa: BLE001 - it must cost no other crawl its deliveries
-            self._telemetry.trouble("webhook.failed", f"events of crawl {crawl} could not be delivered: {error!r}")
+            # Not its text: that may quote a page.
+            kind = type(error).__name__
+            self._telemetry.trouble("webhook.failed", f"events of crawl {crawl} could not be delivered: {kind}")
         finally:
             self._held -= len(events)
             self._wake.set()
