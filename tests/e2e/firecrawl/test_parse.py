@@ -74,5 +74,5 @@ def test_options_that_are_no_json(idle: Api) -> None:
 
 
 def test_the_formats_that_are_read_are_listed(idle: Api) -> None:
-    formats = {each["format"]: each["available"] for each in idle.told("/v2/parse/formats")["formats"]}
+    formats = {each["format"]: each["available"] for each in idle.told("/v2/parse/formats")["data"]["formats"]}
     assert (formats["pdf"], formats["xls"]) == (True, False)

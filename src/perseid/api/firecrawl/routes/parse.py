@@ -69,14 +69,14 @@ def router(dialect: Dialect) -> APIRouter:
         told = [
             {
                 "format": each.name,
-                "kind": each.kind,
+                "kind": "document",
                 "extensions": each.extensions,
                 "mimeTypes": each.types,
                 "available": each.readable and (each.name != "docx" or office_installed()),
             }
             for each in FORMATS
         ]
-        return answer({"success": True, "formats": told})
+        return answer({"success": True, "data": {"formats": told}})
 
     @routes.post(
         "/parse/upload-url",

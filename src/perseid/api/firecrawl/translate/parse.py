@@ -13,10 +13,9 @@ UNSUPPORTED_OPTIONS = "PARSE_UNSUPPORTED_OPTIONS"
 
 
 class FileFormat(NamedTuple):
-    """One kind of file. `kind` groups those that are read the same way."""
+    """One kind of file. All are of the kind that clients call a document; none is an image."""
 
     name: str
-    kind: str
     extensions: tuple[str, ...]
     types: tuple[str, ...]
     readable: bool
@@ -25,20 +24,20 @@ class FileFormat(NamedTuple):
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _ODF = "application/vnd.oasis.opendocument"
 FORMATS = (
-    FileFormat("html", "html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), readable=True),
-    FileFormat("pdf", "pdf", (".pdf",), ("application/pdf",), readable=True),
-    FileFormat("docx", "document", (".docx", ".docm"), (f"{_OFFICE}.wordprocessingml.document",), readable=True),
-    FileFormat("csv", "document", (".csv",), ("text/csv",), readable=True),
-    FileFormat("doc", "document", (".doc",), ("application/msword",), readable=False),
-    FileFormat("odt", "document", (".odt",), (f"{_ODF}.text",), readable=False),
-    FileFormat("rtf", "document", (".rtf",), ("application/rtf", "text/rtf"), readable=False),
-    FileFormat("epub", "document", (".epub",), ("application/epub+zip",), readable=False),
-    FileFormat("xlsx", "document", (".xlsx", ".xlsm", ".xlsb"), (f"{_OFFICE}.spreadsheetml.sheet",), readable=False),
-    FileFormat("xls", "document", (".xls",), ("application/vnd.ms-excel",), readable=False),
-    FileFormat("ods", "document", (".ods",), (f"{_ODF}.spreadsheet",), readable=False),
-    FileFormat("pptx", "document", (".pptx", ".pptm"), (f"{_OFFICE}.presentationml.presentation",), readable=False),
-    FileFormat("ppt", "document", (".ppt",), ("application/vnd.ms-powerpoint",), readable=False),
-    FileFormat("odp", "document", (".odp",), (f"{_ODF}.presentation",), readable=False),
+    FileFormat("html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), readable=True),
+    FileFormat("pdf", (".pdf",), ("application/pdf",), readable=True),
+    FileFormat("docx", (".docx", ".docm"), (f"{_OFFICE}.wordprocessingml.document",), readable=True),
+    FileFormat("csv", (".csv",), ("text/csv",), readable=True),
+    FileFormat("doc", (".doc",), ("application/msword",), readable=False),
+    FileFormat("odt", (".odt",), (f"{_ODF}.text",), readable=False),
+    FileFormat("rtf", (".rtf",), ("application/rtf", "text/rtf"), readable=False),
+    FileFormat("epub", (".epub",), ("application/epub+zip",), readable=False),
+    FileFormat("xlsx", (".xlsx", ".xlsm", ".xlsb"), (f"{_OFFICE}.spreadsheetml.sheet",), readable=False),
+    FileFormat("xls", (".xls",), ("application/vnd.ms-excel",), readable=False),
+    FileFormat("ods", (".ods",), (f"{_ODF}.spreadsheet",), readable=False),
+    FileFormat("pptx", (".pptx", ".pptm"), (f"{_OFFICE}.presentationml.presentation",), readable=False),
+    FileFormat("ppt", (".ppt",), ("application/vnd.ms-powerpoint",), readable=False),
+    FileFormat("odp", (".odp",), (f"{_ODF}.presentation",), readable=False),
 )
 
 

@@ -209,6 +209,10 @@ class Uploaded(Answer):
     upload_ref: str
 
 
+class FileFormats(Answer):
+    formats: list[dict[str, Any]]
+
+
 class ParseFormats(Answer):
     success: Literal[True]
-    formats: list[dict[str, Any]]
+    data: FileFormats
