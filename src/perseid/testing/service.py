@@ -11,7 +11,7 @@ from pathlib import Path
 from perseid.testing.child import Command
 
 _ADDRESS = re.compile(r"serving on (http://\S+)")
-_START_S = 30.0
+_START_S = 120.0
 
 
 @contextmanager
