@@ -89,7 +89,7 @@ def _claim_of_all(tx: Tx, taker: Taker, want: int, leases: list[Lease]) -> None:
             most = min(share, want - len(leases), room)
             if most <= 0:
                 break
-            turns = _turns(tx, taker, f"team = {int(team)}")
+            turns = _turns(tx, taker, f"team = {int(team)}", most)
             if turns:
                 leases += _serve(tx, taker, (team, clock), turns, most)
             else:
@@ -104,20 +104,20 @@ def _claim_of_crawl(tx: Tx, taker: Taker, want: int, leases: list[Lease], only: 
     while len(leases) < want:
         ((clock, room),) = tx.all("SELECT clock, max_active - active FROM team WHERE id = ?", (crawl.team,))
         most = min(want - len(leases), room)
-        turns = _turns(tx, taker, f"crawl = {int(only)}")
-        if most <= 0 or not turns:
+        turns = _turns(tx, taker, f"crawl = {int(only)}", max(0, most))
+        if not turns:
             return
         leases += _serve(tx, taker, (crawl.team, clock), turns, most)
 
 
-def _turns(tx: Tx, taker: Taker, whose: str) -> list[Turn]:
+def _turns(tx: Tx, taker: Taker, whose: str, most: int) -> list[Turn]:
     """Queues that can be claimed from, in their order; `whose` they are is a condition on integers."""
     kinds = "" if len(taker.kinds) == len(JobKind) else f" AND class IN ({','.join(str(int(k)) for k in taker.kinds)})"
     rows = tx.all(
         f"SELECT id, crawl, class, max_active - active, gap, turn FROM queue WHERE {whose}"  # noqa: S608 - integers only
         f" AND ready > 0 AND closed = 0 AND active < max_active AND next_at <= ?{kinds}"
-        f" ORDER BY turn LIMIT {_QUEUES_A_ROUND}",
-        (tx.now,),
+        " ORDER BY turn LIMIT ?",
+        (tx.now, min(_QUEUES_A_ROUND, most)),
     )
     return [Turn(*row) for row in rows]
 
