@@ -208,6 +208,13 @@ def alive(pid: int) -> bool:
     return bool(fields) and fields[0] not in {"Z", "X"}
 
 
+def freeze(pid: int) -> None:
+    """SIGSTOP, until each of its threads stands; it can then be looked at, and killed, without moving meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    while any(fields[0] not in "TtZX" for fields in map(_fields, Path(f"/proc/{pid}/task").glob("*")) if fields):
+        time.sleep(0.001)
+
+
 def resident(pid: int) -> int:
     """Bytes in memory; 0 where there is no such process."""
     fields = _stat(pid)
@@ -221,8 +228,13 @@ def cpu_s(pid: int) -> float:
 
 
 def _stat(pid: int) -> list[str]:
+    return _fields(Path(f"/proc/{pid}"))
+
+
+def _fields(process: Path) -> list[str]:
+    """What the system says of a process or thread, from its state on; empty where there is none."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        text = (process / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
     return text[text.rindex(")") + 2 :].split()
