@@ -38,8 +38,11 @@ class Reading:
         self.store = engine.store
 
     async def crawl(self, team: int, uid: str) -> Crawl:
-        """Raises `NotFound` for an unknown one, another team's, and one whose time is over."""
-        crawl = await self.store.crawl(uid)
+        """Raises `NotFound`, in the same words, for an unknown one, another team's, and one whose time is over."""
+        try:
+            crawl = await self.store.crawl(uid)
+        except NotFound:
+            raise NotFound(f"no crawl {uid}") from None
         expired = crawl.expires_at is not None and crawl.expires_at <= self.engine.clock.now_us()
         if crawl.team != team or expired:
             raise NotFound(f"no crawl {uid}")
