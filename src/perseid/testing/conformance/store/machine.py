@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from perseid.model.crawl import CrawlStatus
+from perseid.model.crawl import CrawlKind, CrawlStatus
+from perseid.model.ids import JobId
 from perseid.model.job import JobKind
-from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewUrl
+from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewCrawl, NewUrl
 from perseid.testing.conformance.store.backend import SECOND, HandClock, NewBackend
 from perseid.testing.conformance.store.desk import Desk, denied, document
 from perseid.testing.conformance.store.moves import (
@@ -33,6 +34,7 @@ T = TypeVar("T")
 DEFAULTS = HostDefaults(max_active=2, interval_us=0, global_interval_us=0, give_up_after=10**6, give_up_after_us=10**15)
 picks = st.integers(0, 10**6)
 sides = st.integers(0, 1)
+LEASE_US = 120 * SECOND
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -45,6 +47,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.sound = True
         self.oracle = Oracle(DEFAULTS.max_active)
+        self.scrapes = 0
         self.over: list[Lease] = []
         """Leases that are no longer anybody's."""
 
@@ -88,6 +91,7 @@ class StoreMachine(RuleBasedStateMachine):
         jobs = plan.jobs()
         started = self.desks[side].start_with(
             jobs,
+            kind=CrawlKind.BATCH if plan.is_batch else CrawlKind.CRAWL,
             team=plan.team,
             limit=plan.limit,
             max_discovery_depth=plan.most,
@@ -102,11 +106,75 @@ class StoreMachine(RuleBasedStateMachine):
             plan.concurrency,
             plan.delay_us,
             tuple(url.key for url in jobs),
+            is_batch=plan.is_batch,
         )
-        model.offer(jobs)
+        if plan.is_batch:
+            model.enlist(jobs, self._numbers(model))
+        else:
+            model.offer(jobs)
         model.settle()
         self.oracle.crawls[model.id] = model
         self.oracle.begin(jobs)
+
+    def _numbers(self, crawl: CrawlModel) -> list[int]:
+        """Of its jobs that the model does not know yet, in order."""
+        return [job.job for job in self.run(self.desks[0].jobs(crawl.id)) if job.job not in crawl.jobs]
+
+    @precondition(lambda self: len(self.oracle.crawls) < 7 and self.oracle.workers)
+    @rule(side=sides, pick=picks, url=st.sampled_from(UNIVERSE), team=st.integers(1, 2))
+    def take(self, side: int, pick: int, url: NewUrl, team: int) -> None:
+        worker = self.oracle.workers[pick % len(self.oracle.workers)]
+        self.scrapes += 1
+        uid = f"scrape-{id(self)}-{self.scrapes}"
+        new = NewCrawl(uid=uid, url=url.url, options=b"{}", key_seed=7, kind=CrawlKind.SCRAPE, team=team, first=(url,))
+        crawl, lease = self.run(self.desks[side].store.take(new, worker, lease_us=LEASE_US))
+        self.desks[0].uids[crawl] = uid
+        model = CrawlModel(crawl, team, None, None, None, 0, is_batch=True)
+        model.enlist([url], self._numbers(model))
+        self.oracle.crawls[crawl] = model
+        self.oracle.begin([url])
+        if lease is not None:
+            self.oracle.claimed(worker, [lease], self.clock.now)
+
+    @precondition(lambda self: any(crawl.is_batch for crawl in self.oracle.crawls.values()))
+    @rule(side=sides, pick=picks, urls=SOME_URLS)
+    def append(self, side: int, pick: int, urls: list[NewUrl]) -> None:
+        batches = [crawl for crawl in self.oracle.crawls.values() if crawl.is_batch]
+        crawl = batches[pick % len(batches)]
+        known = {job.url for job in crawl.jobs.values()}
+        fresh = [url for url in dict.fromkeys(urls) if url.url not in known and url.key not in crawl.refused]
+        if self.run(self.desks[0].look(crawl.id)).kind is CrawlKind.SCRAPE:
+            return
+        goes_on = crawl.status in {CrawlStatus.SCRAPING, CrawlStatus.COMPLETED}
+        admitted = self.run(self.desks[side].store.append(crawl.id, fresh))
+        assert admitted == (min(len(fresh), crawl.room) if goes_on else 0)
+        if goes_on:
+            crawl.enlist(fresh, self._numbers(crawl))
+        if admitted:
+            crawl.status = CrawlStatus.SCRAPING
+            self.oracle.begin(fresh[:admitted])
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks, which=st.sets(st.integers(0, 15), max_size=6))
+    def retry_jobs(self, side: int, pick: int, which: set[int]) -> None:
+        crawl, chosen = self._choose(pick, which)
+        expected = sum(crawl.retry(key) for key in chosen)
+        assert self.run(self.desks[side].store.retry_jobs(list(chosen.values()))) == expected
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks, which=st.sets(st.integers(0, 15), max_size=6))
+    def cancel_jobs(self, side: int, pick: int, which: set[int]) -> None:
+        crawl, chosen = self._choose(pick, which)
+        expected = sum(crawl.cancel(key) for key in chosen)
+        assert self.run(self.desks[side].store.cancel_jobs(list(chosen.values()))) == expected
+        crawl.settle()
+
+    def _choose(self, pick: int, which: set[int]) -> tuple[CrawlModel, dict[int, JobId]]:
+        """Some jobs of a crawl: their numbers by their keys."""
+        crawl = self._pick(pick)
+        numbers = {job.url: job.job for job in self.run(self.desks[0].jobs(crawl.id))}
+        keys = list(crawl.jobs)
+        return crawl, {keys[n]: numbers[crawl.jobs[keys[n]].url] for n in sorted(which) if n < len(keys)}
 
     def _pick(self, pick: int) -> CrawlModel:
         return list(self.oracle.crawls.values())[pick % len(self.oracle.crawls)]
@@ -124,7 +192,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(side=sides, pick=picks, urls=SOME_URLS, refused=SOME_URLS)
     def add(self, side: int, pick: int, urls: list[NewUrl], refused: list[NewUrl]) -> None:
         crawl = self._pick(pick)
-        if crawl.most is not None:
+        if crawl.most is not None or crawl.is_batch:
             return
         before = len(crawl.jobs)
         refusals = [denied(url.url) for url in refused]
@@ -194,7 +262,7 @@ class StoreMachine(RuleBasedStateMachine):
     def finish_redirected(self, side: int, pick: int, to: NewUrl) -> None:
         lease = list(self.oracle.held.values())[pick % len(self.oracle.held)].lease
         crawl = self.oracle.crawls[lease.crawl]
-        if crawl.most is not None or lease.kind is JobKind.SITEMAP:
+        if crawl.most is not None or crawl.is_batch or lease.kind is JobKind.SITEMAP:
             return
         note = HostNote(host=lease.host, answered=True, request_age_us=0)
         end = Done(document=document(to.url))
@@ -207,13 +275,17 @@ class StoreMachine(RuleBasedStateMachine):
         chance = random.Random(seed)
         for _ in range(moves):
             side, pick = chance.randrange(2), chance.randrange(1_000)
-            move = chance.randrange(10)
+            move = chance.randrange(12)
             if move < 4:
                 self.claim(side=side, want=chance.randint(1, 5), pick=pick)
             elif move < 8 and self.oracle.held:
                 self.finish(side=side, pick=pick, ends=[any_outcome(chance) for _ in range(chance.randint(1, 3))])
             elif move < 9 and self.oracle.held:
                 self.finish_redirected(side=side, pick=pick, to=chance.choice(UNIVERSE))
+            elif move < 10:
+                self.retry_jobs(side=side, pick=pick, which={chance.randrange(16) for _ in range(4)})
+            elif move < 11:
+                self.cancel_jobs(side=side, pick=pick, which={chance.randrange(16) for _ in range(3)})
             else:
                 self.time_passes(us=chance.choice((SECOND // 2, 3 * SECOND)))
             self.agrees()
@@ -309,7 +381,7 @@ class StoreMachine(RuleBasedStateMachine):
         desk = self.desks[0]
         assert await desk.store.audit() == []
         assert await desk.store.unpark() == 0
-        assert {crawl.id for crawl in await desk.store.crawls()} == set(self.oracle.crawls)
+        assert {crawl.id for crawl in await desk.store.crawls(kinds=list(CrawlKind))} == set(self.oracle.crawls)
         for crawl in self.oracle.crawls.values():
             await self._crawl_agrees(desk, crawl)
 
@@ -322,7 +394,8 @@ class StoreMachine(RuleBasedStateMachine):
         assert counts.discovered == sum(job.is_page for job in crawl.jobs.values())
         assert (counts.done, counts.failed) == (crawl.count("done"), crawl.count("failed"))
         assert (counts.duplicate, counts.denied) == (crawl.count("duplicate"), crawl.count("denied"))
-        assert await desk.documents(crawl.id) == crawl.documents
+        assert counts.cancelled == crawl.count("cancelled")
+        assert await desk.documents(crawl.id) == list(crawl.documents.values())
         ledger = {denied(row.url).key for row in await desk.store.denied(crawl.id)}
         assert ledger - set(crawl.aliases) == crawl.refused - set(crawl.aliases)
         jobs = {job.url: job for job in await desk.jobs(crawl.id)}

@@ -31,6 +31,7 @@ class Plan(NamedTuple):
     concurrency: int | None
     delay_us: int
     team: int
+    is_batch: bool
 
     @property
     def limit(self) -> int | None:
@@ -38,10 +39,10 @@ class Plan(NamedTuple):
 
     @property
     def most(self) -> int | None:
-        return self.bounds[1] if self.bounds[0] == "depth" else None
+        return self.bounds[1] if self.bounds[0] == "depth" and not self.is_batch else None
 
     def jobs(self) -> list[NewUrl]:
-        match self.begin:
+        match "pages" if self.is_batch else self.begin:
             case "kickoff":
                 return [kickoff()]
             case "sitemap":
@@ -61,6 +62,7 @@ PLANS = st.builds(
     st.none() | st.integers(1, 3),
     st.sampled_from([0, 0, 0, SECOND]),
     st.integers(1, 2),
+    st.sampled_from([False, False, True]),
 )
 
 
@@ -92,6 +94,8 @@ def any_outcome(chance: random.Random) -> Outcome:
 def bring_home(lease: Lease, crawl: CrawlModel, outcome: Outcome) -> Finished:
     """The end of a lease as a worker would tell it."""
     kind, urls, refused, flag = outcome
+    if crawl.is_batch:
+        urls, refused = (), ()
     is_page = lease.kind is not JobKind.SITEMAP
     stored = document(lease.url) if is_page else None
     ends: dict[str, End] = {

@@ -16,7 +16,7 @@ from perseid.model.job import JobKind, JobState
 from perseid.ports.store import Again, Done, Failed, Finished, Lease, NewUrl, Refused
 from perseid.testing.conformance.store.backend import SECOND
 
-State = Literal["waiting", "leased", "done", "failed", "duplicate", "denied"]
+State = Literal["waiting", "leased", "done", "failed", "duplicate", "denied", "cancelled"]
 OPEN: frozenset[State] = frozenset({"waiting", "leased"})
 VISIBLE: dict[State, frozenset[JobState]] = {
     "waiting": frozenset({JobState.QUEUED, JobState.BACKLOG, JobState.RETRYING}),
@@ -25,6 +25,7 @@ VISIBLE: dict[State, frozenset[JobState]] = {
     "failed": frozenset({JobState.FAILED}),
     "duplicate": frozenset({JobState.DUPLICATE}),
     "denied": frozenset({JobState.DENIED}),
+    "cancelled": frozenset({JobState.CANCELLED}),
 }
 
 
@@ -61,7 +62,10 @@ class CrawlModel:
     refused: set[int] = field(default_factory=set)
     links: dict[int, list[NewUrl]] = field(default_factory=dict)
     """Of pages done: who links to whom, for depths."""
-    documents: list[str] = field(default_factory=list)
+    documents: dict[int, str] = field(default_factory=dict)
+    """In the order of the listing; a job that is retried gives its place up."""
+    is_batch: bool = False
+    """Its keys are the numbers of its jobs: they are learnt from the store."""
     not_before: int = 0
     surely_open: int = 0
 
@@ -83,6 +87,17 @@ class CrawlModel:
                 self.refused.discard(url.key)
             else:
                 self.refused.add(url.key)
+
+    @property
+    def room(self) -> int:
+        """Pages that the limit leaves."""
+        return 10**9 if self.limit is None else max(0, self.limit - sum(job.is_page for job in self.jobs.values()))
+
+    def enlist(self, urls: Sequence[NewUrl], numbers: Iterable[int]) -> None:
+        """Jobs of a batch, by their numbers; what goes over the limit is refused."""
+        fits = list(zip(numbers, urls, strict=False))
+        self.jobs |= {number: Job(url.url, url.host, url.kind) for number, url in fits}
+        self.refused |= {url.key for url in urls[len(fits) :]}
 
     def refuse(self, keys: Iterable[int]) -> None:
         self.refused |= {key for key in keys if key not in self.jobs and key not in self.aliases}
@@ -112,7 +127,26 @@ class CrawlModel:
     def end(self, key: int, state: State, document: str | None = None) -> None:
         self.jobs[key].state = state
         if document is not None:
-            self.documents.append(document)
+            self.documents[key] = document
+
+    def retry(self, key: int) -> bool:
+        """Back to waiting, as if for the first time; False for what can't be."""
+        job = self.jobs[key]
+        if self.status not in {CrawlStatus.SCRAPING, CrawlStatus.COMPLETED} or key in self.kept_by:
+            return False
+        if job.state not in {"failed", "cancelled"}:
+            return False
+        self.documents.pop(key, None)
+        self.status = CrawlStatus.SCRAPING
+        job.state, job.due, job.attempts, job.stalls = "waiting", 0, 0, min(job.stalls, 2)
+        return True
+
+    def cancel(self, key: int) -> bool:
+        """A waiting job ends by itself; False for one that does not wait."""
+        if self.status is not CrawlStatus.SCRAPING or self.jobs[key].state != "waiting":
+            return False
+        self.jobs[key].state = "cancelled"
+        return True
 
     def arrive(self, key: int, finished: Finished, document: str | None) -> None:
         """A page is here, unless its redirect ended on a page that the crawl has or will have."""
