@@ -75,3 +75,7 @@ def test_what_was_given_up_says_so_in_a_header(idle: Api, path: str) -> None:
 def test_unknown_ground_answers_in_the_same_form(idle: Api, method: str, path: str, status: int) -> None:
     answer = idle.http.request(method, path)
     assert (answer.status_code, answer.json()["success"]) == (status, False)
+
+
+def test_a_method_that_is_not_taken_is_told_the_others(idle: Api) -> None:
+    assert idle.http.put("/v2/crawl/abc").headers["Allow"] == "DELETE, GET"

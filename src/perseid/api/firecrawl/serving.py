@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 from starlette.requests import HTTPConnection
 
 from perseid.api.firecrawl.errors import JOB_NOT_FOUND, KEY_USED, WireError
@@ -40,6 +40,7 @@ Serving = Annotated[Service, Depends(_service)]
 InForce = Annotated[Settings, Depends(_settings)]
 Base = Annotated[str, Depends(_base)]
 """Scheme and host under which the caller reaches us."""
+JobUid = Annotated[str, Path(description="Id of the job", json_schema_extra={"format": "uuid"})]
 
 
 def uid_of(text: str) -> str:

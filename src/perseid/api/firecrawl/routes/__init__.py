@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
-from perseid.api.firecrawl.dialect import V1, V2, Dialect
+from perseid.api.firecrawl.dialect import V1, V2
 from perseid.api.firecrawl.errors import wire_error
 from perseid.api.firecrawl.routes import (
     absent,
@@ -35,26 +36,29 @@ _OURS = (V1.prefix + "/", V2.prefix + "/")
 
 def install(app: FastAPI) -> None:
     """Both versions, and answers in their form to whatever nobody routes below their paths."""
-    app.include_router(health.routes)
-    for dialect in (V1, V2):
-        _include(app, dialect)
-    app.include_router(absent.routes)
-    app.add_exception_handler(HTTPException, _unrouted(app))
+    routers = [health.routes, *(noun.router(dialect) for dialect in (V1, V2) for noun in _NOUNS), absent.routes]
+    for router in routers:
+        app.include_router(router)
+    routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
+    app.add_exception_handler(HTTPException, _unrouted(app.exception_handlers.get(HTTPException), routes))
 
 
-def _include(app: FastAPI, dialect: Dialect) -> None:
-    for noun in _NOUNS:
-        app.include_router(noun.router(dialect))
-
-
-def _unrouted(app: FastAPI) -> Handler:
+def _unrouted(other: Handler | None, routes: Sequence[Route]) -> Handler:
     """The handler of the application for other paths; for ours one that speaks as the rest of this API does."""
-    other = app.exception_handlers.get(HTTPException)
 
     async def handle(request: Request, error: Exception) -> Response:
         if request.url.path.startswith(_OURS) or other is None:
-            return wire_error(error, request.url.path).response()
+            answer = wire_error(error, request.url.path).response()
+            if answer.status_code == 405:
+                answer.headers["Allow"] = ", ".join(_methods(routes, request))
+            return answer
         answered = other(request, error)
         return await answered if isinstance(answered, Awaitable) else answered
 
     return handle
+
+
+def _methods(routes: Sequence[Route], request: Request) -> list[str]:
+    """What a path takes: the methods of one address are several routes, of which the router names the first."""
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in matching for method in route.methods or ()})

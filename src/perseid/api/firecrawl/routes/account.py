@@ -63,7 +63,9 @@ def _add_usage(routes: APIRouter, dialect: Dialect, unit: Unit) -> None:
             names = (f"remaining{unit}", f"plan{unit}", "billingPeriodStart", "billingPeriodEnd")
         return answer({"success": True, "data": dict(zip(names, (left, plan, start, end), strict=True))})
 
-    @routes.get(f"{path}/historical", name=f"{unit} used", summary=f"{unit} used by month", responses=answers(Periods))
+    @routes.get(
+        f"{path}/historical", name=f"{unit} used", summary=f"{unit} used by month", responses=answers(Periods, 400)
+    )
     async def historical(
         caller: Called,
         service: Serving,

@@ -13,7 +13,7 @@ from perseid.api.firecrawl.documenting import answers, takes
 from perseid.api.firecrawl.errors import answer
 from perseid.api.firecrawl.reading import body_of
 from perseid.api.firecrawl.route import WireRoute
-from perseid.api.firecrawl.serving import InForce, Serving, uid_of
+from perseid.api.firecrawl.serving import InForce, JobUid, Serving, uid_of
 from perseid.api.firecrawl.translate.extract import plan_extract
 from perseid.api.firecrawl.translate.page import plan_page
 from perseid.api.firecrawl.wire.answers import ExtractState, Started
@@ -57,7 +57,7 @@ def router(dialect: Dialect) -> APIRouter:
         summary="How an extraction stands",
         responses=answers(ExtractState, 400, 404),
     )
-    async def status(job_id: str, caller: Called, service: Serving) -> Response:
+    async def status(job_id: JobUid, caller: Called, service: Serving) -> Response:
         uid = uid_of(job_id)
         found = await service.extract_status(caller.team, uid)
         job = await service.crawl(caller.team, uid)

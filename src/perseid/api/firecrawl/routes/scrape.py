@@ -14,7 +14,7 @@ from perseid.api.firecrawl.documenting import answers, takes
 from perseid.api.firecrawl.errors import WireError, answer
 from perseid.api.firecrawl.reading import body_of
 from perseid.api.firecrawl.route import WireRoute
-from perseid.api.firecrawl.serving import InForce, Serving, uid_of
+from perseid.api.firecrawl.serving import InForce, JobUid, Serving, uid_of
 from perseid.api.firecrawl.translate.crawl import scrape_terms
 from perseid.api.firecrawl.translate.page import plan_page
 from perseid.api.firecrawl.wire.answers import Scraped as ScrapedAnswer
@@ -58,7 +58,7 @@ def router(dialect: Dialect) -> APIRouter:
         summary="The outcome of an earlier scrape",
         responses=answers(ScrapedAnswer, 400, 403, 404, 408),
     )
-    async def outcome(job_id: str, caller: Called, service: Serving) -> Response:
+    async def outcome(job_id: JobUid, caller: Called, service: Serving) -> Response:
         uid = uid_of(job_id)
         try:
             found = await service.scraped(caller.team, uid)

@@ -12,7 +12,7 @@ from perseid.api.firecrawl.documenting import answers
 from perseid.api.firecrawl.errors import JOB_NOT_FOUND, WireError, answer
 from perseid.api.firecrawl.reporting import Report, report
 from perseid.api.firecrawl.route import WireRoute
-from perseid.api.firecrawl.serving import Base, Serving, job_of, uid_of
+from perseid.api.firecrawl.serving import Base, JobUid, Serving, job_of, uid_of
 from perseid.api.firecrawl.wire.answers import Cancelled, JobErrors, JobState
 from perseid.api.firecrawl.wire.errors import Missed, error_list
 from perseid.model.crawl import Crawl, CrawlStatus
@@ -46,7 +46,7 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         responses=answers(JobState, 400, 404),
     )
     async def status(
-        job_id: str, caller: Called, service: Serving, base: Base, skip: Skip = None, limit: Limit = None
+        job_id: JobUid, caller: Called, service: Serving, base: Base, skip: Skip = None, limit: Limit = None
     ) -> Response:
         job = await job_of(service, caller.team, uid_of(job_id))
         part = Report(skip or 0, min(limit or PAGE, _MOST_PAGE), asked=skip is not None, times=dialect.tells_times)
@@ -62,7 +62,7 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         summary=f"Call a {name} off; what it has is kept",
         responses=answers(Cancelled, 404, 409, bare=True),
     )
-    async def cancel(job_id: str, caller: Called, service: Serving) -> Response:
+    async def cancel(job_id: JobUid, caller: Called, service: Serving) -> Response:
         job = await _named(service, caller.team, job_id, bare=True)
         if job.status is not CrawlStatus.CANCELLED and not await service.cancel(job):
             raise WireError(409, OVER, bare=True)
@@ -74,7 +74,7 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         summary=f"The pages that a {name} does not have, and why",
         responses=answers(JobErrors, 404),
     )
-    async def errors(job_id: str, caller: Called, service: Serving) -> Response:
+    async def errors(job_id: JobUid, caller: Called, service: Serving) -> Response:
         job = await _named(service, caller.team, job_id)
         missed = Missed(
             failures=await service.failures(job, limit=_MOST_ERRORS),
@@ -84,7 +84,7 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         return answer(error_list(job, asked_of(terms_of(job)), missed))
 
 
-async def _named(service: Service, team: int, job_id: str, *, bare: bool = False) -> Crawl:
+async def _named(service: Service, team: int, job_id: JobUid, *, bare: bool = False) -> Crawl:
     """Here what is no id is the id of no job."""
     try:
         uid = uid_of(job_id)
