@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perseid.links.sitemap import MAX_ENTRIES, Sitemap, SitemapParser, strict
-from perseid.links.sitemap.plain import plain
+from perseid.links.sitemap import MAX_ENTRIES, Sitemap, SitemapParser, scanner, strict
+from perseid.links.sitemap.plain import forgiving, plain
+from perseid.links.sitemap.scanner import unescape
 
 PLAIN = [
     b"<url><loc>https://s.example/a</loc></url>",
@@ -96,6 +97,7 @@ def test_what_only_looks_like_an_entry_is_told_from_one(first: bytes, body: byte
     whole = first + b"<url><loc>".ljust(FIRST - len(first) - 12, b"x") + b"</loc></url>" + body
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict, "ENDS", {})
+        patch.setattr(scanner, "forgiving", lambda _text, at, *_: ([], at))
         expected = read(whole, chunk, MAX_ENTRIES)
     assert read(whole, chunk, MAX_ENTRIES) == expected
 
@@ -104,6 +106,7 @@ def test_what_only_looks_like_an_entry_is_told_from_one(first: bytes, body: byte
 def test_same_as_by_expat_alone(body: bytes, chunk: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict, "ENDS", {})
+        patch.setattr(scanner, "forgiving", lambda _text, at, *_: ([], at))
         expected = read(body, chunk, most)
     assert read(body, chunk, most) == expected
 
@@ -135,3 +138,10 @@ def test_entries_of_another_form_are_left() -> None:
 def test_no_more_than_asked_for() -> None:
     entries, end = plain(PLAIN[0] * 3, 0, "url", 2)
     assert (len(entries), end) == (2, 2 * len(PLAIN[0]))
+
+
+def test_what_is_no_xml_is_read_at_once_too() -> None:
+    text = "\n<url><loc> https://s.example/?a&b&amp;c&eacute; </loc><lastmod>&nbsp;</lastmod></url>" + "<url><x>"
+    ((entry,), end) = forgiving(text, 0, "url", 10, unescape)
+    assert entry == ("https://s.example/?a&b&cé", None)
+    assert text[end:] == "<url><x>"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from html.entities import html5
 from typing import TYPE_CHECKING
 
+from perseid.links.sitemap.plain import forgiving
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -54,7 +56,11 @@ class Scanner:
                     self._text(buffer[at:])
                     at = len(buffer)
                 break
-            if start > at and self._listener is not None:
+            if self._structure.idle:
+                at = self._plain(start)
+                if at > start:
+                    continue
+            elif start > at and self._listener is not None:
                 self._text(buffer[at:start])
             end = self._token(start, last=last)
             if end < 0:
@@ -64,6 +70,12 @@ class Scanner:
         self._buffer = buffer[at:]
         self._next.clear()
         self._absent = {terminator: place - at for terminator, place in self._absent.items() if place > at}
+
+    def _plain(self, at: int) -> int:
+        structure = self._structure
+        entries, end = forgiving(self._buffer, at, structure.entry_name, structure.room, unescape)
+        structure.take(entries)
+        return end
 
     def _token(self, start: int, *, last: bool) -> int:
         """Handle what begins at `start`; the place behind it, or -1 where its end has not arrived."""

@@ -154,6 +154,11 @@ class Structure:
         self._stop_listening()
 
     @property
+    def idle(self) -> bool:
+        """Whether no entry is open, nor anything beside them whose entries are none."""
+        return not (self._in_entry or self._others or self._field)
+
+    @property
     def room(self) -> int:
         """How many entries more there may be."""
         return self._max_entries - self.count
