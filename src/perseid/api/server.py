@@ -15,8 +15,10 @@ import uvicorn
 from perseid.api.app import create_app
 from perseid.api.firecrawl.reporting import wire_page
 from perseid.api.loopback import is_loopback
+from perseid.api.patience import PatientProtocol
 from perseid.config.settings import Settings
 from perseid.errors import ConfigError, StoreUnavailable
+from perseid.observe import log
 from perseid.runtime.crew import Crew, Order
 from perseid.runtime.service import Service
 from perseid.worker.stop import Stop
@@ -39,10 +41,12 @@ async def serve(
     """
     async with Service.open(folder, settings, render=wire_page) as service:
         await _check_door(service, settings)
+        log.adopt("uvicorn", "asyncio")
         app = create_app(lambda: nullcontext(service), settings)
         server = _Server(
             uvicorn.Config(
                 app,
+                http=PatientProtocol,
                 host=settings.api.host,
                 port=settings.api.port,
                 log_config=None,

@@ -182,3 +182,12 @@ def setup(level: str = "warning", style: str = "json", stream: TextIO | None = N
     _logger.setLevel(LEVELS[level])
     _logger.propagate = False
     return handler
+
+
+def adopt(*loggers: str) -> None:
+    """Let the warnings of other packages go where our events go, in the same form."""
+    for name in loggers:
+        logger = logging.getLogger(name)
+        logger.handlers = list(_logger.handlers)
+        logger.setLevel(max(logging.WARNING, _logger.level))
+        logger.propagate = False

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ _MAP_DEADLINE_S = 300.0
 _MAP_CONCURRENCY = 8
 _EXTRACT_LINKS = 5_000
 _PAGE_OF_ROWS = 1_000
+_FEW_URLS = 1_000
 _MAP_KINDS = (JobKind.KICKOFF, JobKind.SITEMAP)
 
 
@@ -123,7 +125,8 @@ class Service(Asking):
     ) -> Crawl:
         """Raises `InvalidURL`, `ConfigError`, `KeyUsed`, `QuotaExceeded`."""
         await self._left(terms.team, least=len(urls))
-        new = new_batch(
+        make = partial(
+            new_batch,
             urls,
             options,
             uid=new_uid(),
@@ -131,7 +134,8 @@ class Service(Asking):
             terms=self._kept(terms),
             max_concurrency=max_concurrency,
         )
-        return await self._start(new)
+        # Others are served meanwhile.
+        return await self._start(make() if len(urls) <= _FEW_URLS else await asyncio.to_thread(make))
 
     async def start_extract(self, request: ExtractRequest, scrape: ScrapeOptions, terms: Terms) -> Crawl:
         """Its uid is that of the extract. Raises `ConfigError`, `InvalidURL`, `Unavailable`, `QuotaExceeded`."""

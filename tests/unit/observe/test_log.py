@@ -122,3 +122,11 @@ def test_any_value_is_written_on_one_line(text: str, value: object) -> None:
 
 def test_every_event_has_a_level_that_setup_knows() -> None:
     assert {log._LEVEL_OF[name] for name in log.EVENTS} <= set(log.LEVELS.values())
+
+
+def test_warnings_of_other_packages_can_take_the_same_form(stream: io.StringIO) -> None:
+    log.adopt("some.package")
+    logging.getLogger("some.package.inner").info("unheard")
+    logging.getLogger("some.package.inner").warning("two\nlines")
+    (line,) = lines(stream)
+    assert line["message"] == "two\nlines"

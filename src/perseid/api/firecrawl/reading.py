@@ -14,8 +14,13 @@ from perseid.api.firecrawl.body.issues import issues_of, sentence
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
 from perseid.api.loopback import is_loopback
 from perseid.config.settings import Settings
+from perseid.fetch.guard import Allowance
 
 INVALID_JSON = "BAD_REQUEST_INVALID_JSON"
+_LARGE_BYTES = 32 * 1024
+"""A body beyond it may hold enough to keep others waiting while it is read."""
+_MOST_MEMBERS = 1_000
+_UNBOUNDED = "urls"
 B = TypeVar("B", bound=Body)
 
 
@@ -46,7 +51,23 @@ def parsed(data: bytes) -> Any:
         raise WireError(400, f"Bad request, malformed JSON: {error}", INVALID_JSON) from None
     if not isinstance(value, dict | list):
         raise WireError(400, "Bad request, malformed JSON: a body is an object", INVALID_JSON)
+    if len(data) > _LARGE_BYTES:
+        _check_breadth(value)
     return value
+
+
+def _check_breadth(body: Any) -> None:
+    """No list or object of many members but the URLs of a batch: each member costs far more than its bytes."""
+    left = [("the body", body)]
+    while left:
+        name, value = left.pop()
+        if not isinstance(value, dict | list) or (name == _UNBOUNDED and isinstance(value, list)):
+            continue
+        if len(value) > _MOST_MEMBERS:
+            raise WireError(
+                400, f"Bad request: {name} has {len(value)} members, {_MOST_MEMBERS} are allowed", BAD_REQUEST
+            )
+        left += value.items() if isinstance(value, dict) else ((name, inner) for inner in value)
 
 
 def validated(model: type[B], value: Any, reading: Reading) -> B:
@@ -60,7 +81,8 @@ def validated(model: type[B], value: Any, reading: Reading) -> B:
 
 def reading_for(settings: Settings) -> Reading:
     """Hosts that only this machine or its network knows may be named where they could be fetched."""
-    hosts: Hosts = "localhost" if is_loopback(settings.api.host) else "public"
-    if settings.fetch.allow_private:
-        hosts = "local"
-    return Reading(strictness=settings.api.strictness, hosts=hosts)
+    allowed = Allowance.parse(settings.fetch.allow_private)
+    named = allowed.hosts
+    if allowed.allow_private or is_loopback(settings.api.host):
+        named |= {"localhost"}
+    return Reading(strictness=settings.api.strictness, hosts=Hosts(named, with_port=allowed.allow_private))
