@@ -96,7 +96,14 @@ class Dialer:
     async def _direct(self, way: Way, exchange: Exchange) -> Wire:
         site = way.site
         found = await self._addresses(site.host)
-        link = await _first([partial(self._connect, each, way, exchange) for each in _by_turns(found)])
+        try:
+            link = await _first([partial(self._connect, each, way, exchange) for each in _by_turns(found)])
+        except PermissionError:
+            raise
+        except OSError:
+            # Another of its addresses may be connected to, and could not be reached this time.
+            exchange.refused = ""
+            raise
         exchange.refused = ""
         exchange.private = address_is_private(link)
         context = self._context(verify=way.verify) if site.scheme == "https" else None
@@ -243,7 +250,7 @@ async def _first(attempts: list[Attempt]) -> socket.socket:
         for each in running:
             each.cancel()
             each.add_done_callback(_close_late)
-    raise errors[0]
+    raise next((error for error in errors if not isinstance(error, PermissionError)), errors[0])
 
 
 def _close_late(attempt: asyncio.Future[socket.socket]) -> None:
@@ -268,7 +275,7 @@ async def _secured(outer: Wire, context: ssl.SSLContext, name: str) -> Wire:
     inner = Wire()
     loop = asyncio.get_running_loop()
     try:
-        transport = await loop.start_tls(outer.transport, inner, context, server_hostname=name.rstrip("."))
+        transport = await loop.start_tls(outer.hand_over(), inner, context, server_hostname=name.rstrip("."))
     except BaseException:
         outer.close()
         raise

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _MOST_WAITING = 256 * 1024
 """Bytes of a body that wait for their reader before the sender has to."""
 _TAIL = 3  # a blank line may be torn
+_MOST_INTERIM = 32
+"""Answers 1xx before the final one."""
 
 
 class Wire(asyncio.Protocol):
@@ -35,6 +37,7 @@ class Wire(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._waiting = 0
         self._paused = False
+        self._interim = 0
         self._trouble: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
         self._deadline = 0.0
@@ -47,8 +50,8 @@ class Wire(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        """Another request may be sent."""
-        return self.whole and self._keep and not self.transport.is_closing()
+        """Another request may be sent: nothing of the last answer is still to come, or here and unread."""
+        return self.whole and self._keep and not self._pieces and not self.transport.is_closing()
 
     async def ask(self, request: bytes, deadline: float) -> Head:
         """Send a request and wait for the head of the final answer.
@@ -56,7 +59,10 @@ class Wire(asyncio.Protocol):
         All of the answer has to be here at `deadline` (of the loop's clock). Raises `HungUp`, `MalformedHead`, and
         the OSError of a broken connection, `TimeoutError` among them.
         """
-        self.whole, self._head = False, None
+        if self._trouble is not None:
+            # It was closed, or said something unasked, before we came to ask.
+            raise self._trouble
+        self.whole, self._head, self._interim = False, None, 0
         self._set_alarm(deadline)
         self._take = self._take_head
         self.transport.write(request)
@@ -80,20 +86,32 @@ class Wire(asyncio.Protocol):
             self.transport.resume_reading()
         return data
 
+    def hand_over(self) -> asyncio.Transport:
+        """The transport, for another protocol to speak from now on: no deadline of ours may end it."""
+        self._cancel_alarm()
+        return self.transport
+
     def close(self) -> None:
         self._keep = False
+        self._cancel_alarm()
+        if self._trouble is None and not self.whole:
+            # Without a length, the end of the connection would pass for the end of the body.
+            gone = "the connection was closed here"
+            self._trouble = HungUp(gone) if self._head is None else BodyTruncated(gone)
+            self._wake()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _cancel_alarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        if self._transport is not None:
-            self._transport.abort()
 
     def _set_alarm(self, deadline: float) -> None:
         """One timer serves many requests: it is only ever set anew when it goes off, or would go off too late."""
         self._deadline = deadline
         if self._alarm is not None and self._alarm.when() > deadline:
-            self._alarm.cancel()
-            self._alarm = None
+            self._cancel_alarm()
         if self._alarm is None:
             self._alarm = asyncio.get_running_loop().call_at(deadline, self._late)
 
@@ -148,10 +166,10 @@ class Wire(asyncio.Protocol):
 
     def _ended(self, error: Exception | None) -> None:
         self._keep = False
-        if self.whole or self._trouble is not None:
+        if self._trouble is not None:
             return
         head = self._head
-        if head is None:
+        if head is None or self.whole:
             self._trouble = error or HungUp("no answer")
         elif error is not None:
             self._trouble = BodyTruncated("the connection was reset in the middle of the body")
@@ -184,6 +202,9 @@ class Wire(asyncio.Protocol):
             head, data = read_head(data[: end.end()]), data[end.end() :]
             if head.status >= 200 or head.status == 101:
                 break
+            self._interim += 1
+            if self._interim > _MOST_INTERIM:
+                raise MalformedHead(f"more than {_MOST_INTERIM} interim answers")
         self._begin_body(head)
         if data:
             self._take(data)
