@@ -65,13 +65,20 @@ def test_what_only_the_hosted_service_has_says_so(idle: Api, path: str) -> None:
     assert (answer.status_code, answer.json()["success"]) == (501, False)
 
 
-@pytest.mark.parametrize("path", ["/v1/llmstxt", "/v1/deep-research", "/v1/llmstxt/some-id"])
+@pytest.mark.parametrize("path", ["/v1/llmstxt", "/v1/deep-research", "/v1/llmstxt/some-id", "/v1/extract/some-id"])
 def test_what_was_given_up_says_so_in_a_header(idle: Api, path: str) -> None:
     answer = idle.get(path)
-    assert (answer.status_code, answer.headers["Deprecation"]) == (501, "true")
+    assert (answer.json()["success"], answer.headers["Deprecation"]) == (False, "true")
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v2/nothing", 404), ("PUT", "/v2/crawl", 405)])
+def test_a_slash_at_the_end_makes_no_other_address(idle: Api) -> None:
+    assert idle.told("/v2/concurrency-check/")["success"] is True
+    assert idle.post("/v2/crawl/").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/v2/nothing", 404), ("POST", "/v0/scrape", 404), ("PUT", "/v2/crawl", 405)]
+)
 def test_unknown_ground_answers_in_the_same_form(idle: Api, method: str, path: str, status: int) -> None:
     answer = idle.http.request(method, path)
     assert (answer.status_code, answer.json()["success"]) == (status, False)

@@ -131,6 +131,18 @@ def test_a_kept_page_is_given_to_who_takes_an_older_one(api: Api, site: Site) ->
     assert (states, site.counts()["/blog"]) == (["miss", "hit"], 1)
 
 
+@VERSIONS
+def test_a_page_without_text_is_a_failure(api: Api, site: Site, version: str) -> None:
+    site.page("/empty", "")
+    answer = api.post(f"/{version}/scrape", url=site.url("/empty"))
+    assert (answer.status_code, answer.json()["code"]) == (500, "SCRAPE_ALL_ENGINES_FAILED")
+
+
+def test_what_is_not_kept_can_not_be_asked_for_again(api: Api, site: Site) -> None:
+    told = api.told("/v2/scrape", url=site.url("/a"), zeroDataRetention=True)
+    assert api.get(f"/v2/scrape/{told['data']['metadata']['scrapeId']}").status_code == 404
+
+
 def test_a_website_is_told_the_id_beside_the_page(api: Api, site: Site) -> None:
     told = api.told("/v2/scrape", url=site.url("/a"), origin="website-playground")
     assert told["scrape_id"] == told["data"]["metadata"]["scrapeId"]

@@ -39,6 +39,9 @@ async def report(service: Service, job: Crawl, part: Report) -> Reported:
     if job.status is CrawlStatus.SCRAPING:
         # Its numbers are to cover the documents beside them.
         job = await service.crawl(job.team, job.uid)
+        if job.status is not CrawlStatus.SCRAPING:
+            # It ended in between: who is told that does not ask again, so it gets what came last, too.
+            found = await service.documents(job, after=part.skip, limit=part.limit, max_bytes=PAGE_BYTES)
     now_us = service.engine.clock.now_us()
     told = head(job, asked, ttl_s=terms.ttl_s, now_us=now_us)
     if part.times:

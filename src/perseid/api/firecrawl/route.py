@@ -13,6 +13,7 @@ from starlette.responses import Response
 from perseid.api.firecrawl.body.issues import PLAIN
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError, wire_error
 
+_DEPRECATED = {"Deprecation": "true", "Warning": '299 - "Deprecated API"'}
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -27,6 +28,20 @@ class WireRoute(APIRoute):
                 return _of_parameters(error).response()
             except Exception as error:  # noqa: BLE001 - logged under the id that the caller is told
                 return wire_error(error, request.url.path).response()
+
+        return handle
+
+
+class DeprecatedRoute(WireRoute):
+    """A route that Firecrawl has given up: every answer of it says so (RFC 9745)."""
+
+    def get_route_handler(self) -> Handler:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            response = await handler(request)
+            response.headers.update(_DEPRECATED)
+            return response
 
         return handle
 

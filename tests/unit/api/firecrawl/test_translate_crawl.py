@@ -145,6 +145,11 @@ def test_terms_tell_what_was_left_out_and_what_was_not_known() -> None:
     assert [sentence.rpartition(":")[2].strip() for sentence in found.warnings] == ["mobile.", "foo."]
 
 
+@pytest.mark.parametrize(("sent", "recalled"), [({}, False), ({"useIndex": True}, True)])
+def test_a_crawl_asks_the_index_only_if_told_to(sent: dict[str, object], recalled: bool) -> None:
+    assert terms(**sent).recall_urls is recalled
+
+
 @pytest.mark.parametrize(
     ("sent", "entire"),
     [({}, False), ({"filterByPath": False}, True), ({"allowExternalLinks": True}, True)],

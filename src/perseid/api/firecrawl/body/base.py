@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 Strictness = Literal["exact", "known", "off"]
-Hosts = Literal["public", "localhost", "local"]
-"""Which hosts URLs may name besides public ones: this machine by its name, or any that is known around here."""
+
+
+class Hosts(NamedTuple):
+    """Which hosts URLs may name besides public ones."""
+
+    named: frozenset[str] = frozenset()
+    with_port: bool = False
+    """Any name without a dot, where a port shows that a host is meant."""
+
+
+PUBLIC = Hosts()
 
 KNOWN_KEYS = frozenset(
     {
@@ -31,7 +40,7 @@ class Reading:
     """How a body is to be read, and what was noticed on the way."""
 
     strictness: Strictness = "known"
-    hosts: Hosts = "public"
+    hosts: Hosts = PUBLIC
     ignored: dict[str, None] = field(default_factory=dict)
     invalid_urls: list[str] = field(default_factory=list)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from perseid.api.firecrawl.body.base import Int, reading_of
+from perseid.api.firecrawl.body.base import Int, reading_of, refuse
 from perseid.api.firecrawl.body.page import Page, PageV1, PageV2, Request
 from perseid.api.firecrawl.body.url import WebUrl, fault
 from perseid.api.firecrawl.body.webhook import Webhook
@@ -47,6 +47,8 @@ class Batch(Page, Request):
         reading = reading_of(info)
         reading.invalid_urls = [url for url in urls if fault(url, reading.hosts) is not None]
         bad = set(reading.invalid_urls)
+        if urls and bad.issuperset(urls):
+            raise refuse(NO_URLS, "urls")
         return {**data, "urls": [url for url in urls if url not in bad]}
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from perseid.answers.schema import Checker
 from perseid.api.firecrawl.body.base import Body, Int, Loose, Prompt, refuse
 from perseid.api.firecrawl.body.page import Page, PageV1, PageV2, Request
 from perseid.api.firecrawl.body.url import WebUrl
 from perseid.api.firecrawl.body.webhook import Webhook
+from perseid.errors import ConfigError
 
 NOTHING = "Either urls or a prompt must be given"
 MOST_URLS = 10
@@ -36,6 +38,15 @@ class Extract(Request):
     show_sources: bool = False
     webhook: Webhook | None = None
     ignore_invalid_urls: bool = Field(default=False, alias="ignoreInvalidURLs")
+
+    @field_validator("schema_")
+    @classmethod
+    def _compiles(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        try:
+            Checker(schema or {})
+        except ConfigError as error:
+            raise refuse(str(error)) from None
+        return schema
 
     @model_validator(mode="after")
     def _something_to_go_by(self) -> Self:

@@ -49,7 +49,7 @@ class Request(Body):
     """What nearly every body may carry besides what it is about."""
 
     origin: str = "api"
-    integration: str | None = None
+    integration: str = ""
 
     @property
     def from_website(self) -> bool:
@@ -92,7 +92,7 @@ class Page(Body):
         if self.timeout is not None and self.wait_for > self.timeout / 2:
             raise refuse(WAIT_TOO_LONG, "waitFor")
         if self.wait_for + action.waiting_ms(self.actions or []) > _MOST_WAIT_MS:
-            raise refuse(WAIT_TOTAL, "waitFor")
+            raise refuse(WAIT_TOTAL, "actions" if self.actions else "waitFor")
         return self
 
     @property

@@ -29,4 +29,4 @@ class UploadRequest(Body):
     content_type: Annotated[str, Field(max_length=256)] | None = None
     size: Annotated[int, Field(ge=0)] | None = None
     origin: str = "api"
-    integration: str | None = None
+    integration: str = ""

@@ -8,13 +8,20 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from perseid.api.firecrawl.body.base import Body, Int, refuse
-from perseid.api.firecrawl.body.formats import Format
+from perseid.api.firecrawl.body.formats import Format, as_object
 from perseid.api.firecrawl.body.page import NameV1, PageV1, PageV2, Request
 
 MIXED = "Give all sources as names or all as objects"
 BOTH_DOMAINS = "includeDomains and excludeDomains exclude each other"
+NOT_IN_SEARCH = "A search has no such format"
 NO_HOST = "A domain is written without scheme and path, like example.org"
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]{2,}", re.IGNORECASE)
+_FORMATS = frozenset(
+    {
+        "markdown", "html", "rawHtml", "links", "images", "summary", "product", "menu", "json", "question",
+        "highlights", "query", "screenshot",
+    }
+)  # fmt: skip
 
 SourceName = Literal["web", "images", "news"]
 CategoryName = Literal["github", "research", "pdf", "developer", "gov"]
@@ -51,6 +58,13 @@ class SearchPageV1(PageV1):
 
 class SearchPageV2(PageV2):
     formats: list[Format] = Field(default_factory=list)
+
+    @field_validator("formats")
+    @classmethod
+    def _of_a_search(cls, formats: list[Format]) -> list[Format]:
+        if any(as_object(each).type not in _FORMATS for each in formats):
+            raise refuse(NOT_IN_SEARCH)
+        return formats
 
 
 class SearchV1(Search):

@@ -29,6 +29,8 @@ def with_scheme(text: str) -> str:
 
 def fault(text: str, hosts: Hosts = PUBLIC) -> str | None:
     """Why a URL can't be asked for; None where it can."""
+    if len(text) > LONGEST:
+        return TOO_LONG
     whole = with_scheme(text).strip()
     if not whole.lower().startswith(("http://", "https://")):
         return UNSUPPORTED_PROTOCOL

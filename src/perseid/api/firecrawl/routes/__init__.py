@@ -26,16 +26,17 @@ from perseid.api.firecrawl.routes import (
     status,
     ws,
 )
+from perseid.api.firecrawl.slash import OURS, Slashes
 
 Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 
 # Before those with an id in the path come those that would be taken for one.
 _NOUNS = (scrape, batch, crawl, preview, mapping, search, extract, parse, account, status, ws)
-_OURS = (V1.prefix + "/", V2.prefix + "/")
 
 
 def install(app: FastAPI) -> None:
     """Both versions, and answers in their form to whatever nobody routes below their paths."""
+    app.add_middleware(Slashes)
     routers = [health.routes, *(noun.router(dialect) for dialect in (V1, V2) for noun in _NOUNS), absent.routes]
     for router in routers:
         app.include_router(router)
@@ -47,7 +48,7 @@ def _unrouted(other: Handler | None, routes: Sequence[Route]) -> Handler:
     """The handler of the application for other paths; for ours one that speaks as the rest of this API does."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        if request.url.path.startswith(_OURS) or other is None:
+        if request.url.path.startswith(OURS) or other is None:
             answer = wire_error(error, request.url.path).response()
             if answer.status_code == 405:
                 answer.headers["Allow"] = ", ".join(_methods(routes, request))

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from perseid.api.firecrawl.errors import WireError
-from perseid.api.firecrawl.route import WireRoute
+from perseid.api.firecrawl.route import DeprecatedRoute, WireRoute
 
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _DEPRECATED = ("/v1/llmstxt", "/v1/deep-research")
@@ -35,6 +35,7 @@ _WITHIN = (
 )
 
 routes = APIRouter(route_class=WireRoute, include_in_schema=False)
+given_up = APIRouter(route_class=DeprecatedRoute, include_in_schema=False)
 
 
 async def hosted(request: Request) -> Response:
@@ -42,11 +43,7 @@ async def hosted(request: Request) -> Response:
 
 
 async def deprecated(request: Request) -> Response:
-    raise WireError(
-        501,
-        f"{request.url.path} was given up by Firecrawl and is not available here",
-        headers={"Deprecation": "true", "Warning": '299 - "Deprecated API"'},
-    )
+    raise WireError(501, f"{request.url.path} was given up by Firecrawl and is not available here")
 
 
 for _path in (*_HOSTED, *_WITHIN):
@@ -54,5 +51,6 @@ for _path in (*_HOSTED, *_WITHIN):
     if "{" not in _path:
         routes.api_route(f"{_path}/{{rest:path}}", methods=_METHODS)(hosted)
 for _path in _DEPRECATED:
-    routes.api_route(_path, methods=_METHODS)(deprecated)
-    routes.api_route(f"{_path}/{{rest:path}}", methods=_METHODS)(deprecated)
+    given_up.api_route(_path, methods=_METHODS)(deprecated)
+    given_up.api_route(f"{_path}/{{rest:path}}", methods=_METHODS)(deprecated)
+routes.include_router(given_up)

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from perseid.api.auth import Called
-from perseid.api.firecrawl.body.batch import NO_URLS, Batch
+from perseid.api.firecrawl.body.batch import Batch
 from perseid.api.firecrawl.body.url import with_scheme
 from perseid.api.firecrawl.dialect import Dialect
 from perseid.api.firecrawl.documenting import answers, takes
-from perseid.api.firecrawl.errors import BAD_REQUEST, JOB_NOT_FOUND, WireError, answer
+from perseid.api.firecrawl.errors import JOB_NOT_FOUND, WireError, answer
 from perseid.api.firecrawl.reading import body_of
 from perseid.api.firecrawl.route import WireRoute
 from perseid.api.firecrawl.serving import Base, InForce, Serving, idempotency_key, job_of
@@ -60,8 +60,6 @@ def router(dialect: Dialect) -> APIRouter:
 async def _begun(service: Service, body: Batch, page: PagePlan, terms: Terms) -> Crawl:
     """A new batch, or the one that the URLs were to be added to."""
     urls = [with_scheme(url) for url in body.urls]
-    if not urls:
-        raise WireError(400, NO_URLS, BAD_REQUEST)
     if body.append_to_id is None:
         return await service.start_batch(urls, page.options, terms, max_concurrency=body.max_concurrency)
     job = await job_of(service, terms.team, body.append_to_id)

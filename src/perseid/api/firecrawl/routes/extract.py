@@ -12,7 +12,7 @@ from perseid.api.firecrawl.dialect import Dialect
 from perseid.api.firecrawl.documenting import answers, takes
 from perseid.api.firecrawl.errors import answer
 from perseid.api.firecrawl.reading import body_of
-from perseid.api.firecrawl.route import WireRoute
+from perseid.api.firecrawl.route import DeprecatedRoute
 from perseid.api.firecrawl.serving import InForce, JobUid, Serving, uid_of
 from perseid.api.firecrawl.translate.extract import plan_extract
 from perseid.api.firecrawl.translate.page import plan_page
@@ -25,7 +25,7 @@ _EXAMPLE = {"urls": ["https://example.org/*"], "prompt": "Who runs this site?"}
 
 
 def router(dialect: Dialect) -> APIRouter:
-    routes = APIRouter(prefix=dialect.prefix, tags=[f"Firecrawl {dialect.name}"], route_class=WireRoute)
+    routes = APIRouter(prefix=dialect.prefix, tags=[f"Firecrawl {dialect.name}"], route_class=DeprecatedRoute)
 
     @routes.post(
         "/extract",

@@ -16,7 +16,7 @@ from perseid.api.firecrawl.route import WireRoute
 from perseid.api.firecrawl.serving import InForce, Serving
 from perseid.api.firecrawl.translate.crawl import map_options, map_terms
 from perseid.api.firecrawl.wire.answers import MappedV1, MappedV2
-from perseid.api.firecrawl.wire.mapping import as_objects, as_strings, without_queries
+from perseid.api.firecrawl.wire.mapping import as_objects, as_strings, without_queries, without_slashes
 from perseid.runtime.service import Mapped
 
 TIMEOUT = "MAP_TIMEOUT"
@@ -59,7 +59,8 @@ def router(dialect: Dialect) -> APIRouter:
 
 
 def _told(found: Mapped, body: Map, dialect: Dialect, warnings: tuple[str, ...]) -> dict[str, Any]:
-    links = (without_queries(found.links) if body.ignore_query_parameters else found.links)[: body.limit]
+    links = without_queries(found.links) if body.ignore_query_parameters else found.links
+    links = without_slashes(links)[: body.limit]
     told: dict[str, Any] = {"success": True}
     if dialect.links_as_strings:
         told["links"] = as_strings(links)

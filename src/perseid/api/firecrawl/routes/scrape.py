@@ -19,7 +19,7 @@ from perseid.api.firecrawl.translate.crawl import scrape_terms
 from perseid.api.firecrawl.translate.page import plan_page
 from perseid.api.firecrawl.wire.answers import Scraped as ScrapedAnswer
 from perseid.api.firecrawl.wire.document import wire_document
-from perseid.api.firecrawl.wire.failure import scrape_error
+from perseid.api.firecrawl.wire.failure import hollow_error, is_hollow, scrape_error
 from perseid.errors import NotFound
 from perseid.model.terms import Terms
 from perseid.runtime.service import Scraped
@@ -48,6 +48,8 @@ def router(dialect: Dialect) -> APIRouter:
         found = await service.scrape(with_scheme(body.url), page.options, terms, timeout_s=page.timeout_s)
         if found.document is None:
             raise scrape_error(found.code, found.message, lockdown=body.cache_only.lockdown)
+        if is_hollow(found.document):
+            raise hollow_error()
         told: dict[str, Any] = {"success": True, "data": _page(found, terms)}
         if body.from_website:
             told["scrape_id"] = found.uid
@@ -65,6 +67,8 @@ def router(dialect: Dialect) -> APIRouter:
             terms = terms_of(await service.crawl(caller.team, uid))
         except NotFound:
             raise WireError(404, NO_JOB) from None
+        if terms.zero_retention:
+            raise WireError(404, NO_JOB)
         if found.document is None:
             raise scrape_error(found.code, found.message)
         return answer({"success": True, "data": _page(found, terms)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perseid.api.firecrawl.errors import UNKNOWN, WireError
+from perseid.model.document import Document
 from perseid.model.verdict import DenialReason, FailureCode
 
 TIMEOUT = "SCRAPE_TIMEOUT"
@@ -38,6 +39,15 @@ def scrape_error(code: str, message: str, *, lockdown: bool = False) -> WireErro
     if lockdown and code == FailureCode.NOT_CACHED:
         name = "SCRAPE_LOCKDOWN_CACHE_MISS"
     return WireError(status, f"{_opening(message)} ({code})", name)
+
+
+def is_hollow(document: Document) -> bool:
+    """Nothing came of a page that was there: for the contract that is a failure, unlike an error page without text."""
+    return document.markdown is not None and not document.markdown.strip() and 200 <= document.status < 300
+
+
+def hollow_error() -> WireError:
+    return WireError(500, "The page could not be read: the site sent it without any text", NO_ENGINE)
 
 
 def wire_code(code: str) -> str | None:
