@@ -19,6 +19,7 @@ from perseid.dom import url as urls
 from perseid.links.foreign import for_strangers, trusted
 from perseid.links.host import politeness_host
 from perseid.links.robots import Robots
+from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, DenialReason, FailureCode
 from perseid.ports.clock import Clock
@@ -100,6 +101,10 @@ class Chain:
         return self._clock.monotonic_s() - self._began_s
 
     @property
+    def _somebody_waits(self) -> bool:
+        return self.context.crawl.kind is CrawlKind.SCRAPE
+
+    @property
     def redirected(self) -> bool:
         return bool(self.hops.seen)
 
@@ -133,7 +138,11 @@ class Chain:
             return await self._redirect(answer, location)
         if answer.status == 304 or (answer.status in _REDIRECTS and not answer.body):
             return self._failed(_nothing_sent(answer))
-        if answer.status >= 400:
+        if answer.status >= 400 and self._somebody_waits:
+            # For the answer, whatever it is; its host is spared by those who don't wait.
+            note = outcome.throttling(answer, self.lease.host)
+            self._notes += [note] if note is not None else []
+        elif answer.status >= 400:
             result = outcome.of_status(
                 self.lease,
                 answer,
@@ -253,7 +262,8 @@ class Chain:
         )
 
     def _noted(self, result: outcome.Outcome) -> End:
-        if result.note is not None:
+        # Who waits tries again soon or learns that the host is down: no reason to keep the next one waiting.
+        if result.note is not None and not self._somebody_waits:
             self._notes.append(result.note)
         if isinstance(result.end, Again):
             return msgspec.structs.replace(result.end, hops=self._state())

@@ -18,6 +18,14 @@ class Outcome(NamedTuple):
     note: HostNote | None = None
 
 
+def throttling(response: Response, host: str) -> HostNote | None:
+    """The host's word about its load, where that is what the answer is."""
+    if response.status not in _THROTTLING:
+        return None
+    asked = response.retry_after_s
+    return HostNote(host=host, throttled=True, retry_after_us=None if asked is None else int(asked * 1_000_000))
+
+
 def retry_delay_us(attempts: int, jitter: float) -> int:
     """Pause before attempt number `attempts` + 2: 1, 2, 4 … s, at most 60 s, plus up to half of it."""
     return int(min(2.0 ** min(attempts, 10), _MAX_RETRY_S) * (1 + jitter / 2) * 1_000_000)
@@ -30,9 +38,8 @@ def of_status(lease: Lease, response: Response, *, host: str, max_attempts: int,
     ends them. 403 and other 5xx are tried again, up to `max_attempts`.
     """
     status = response.status
-    if status in _THROTTLING:
-        asked = response.retry_after_s
-        note = HostNote(host=host, throttled=True, retry_after_us=None if asked is None else int(asked * 1_000_000))
+    note = throttling(response, host)
+    if note is not None:
         return Outcome(Again(code=f"http_{status}", message=f"{host} asked for patience ({status})"), note)
     if (status == 403 or status >= 500) and lease.attempts + 1 < max_attempts:
         return Outcome(

@@ -176,8 +176,27 @@ async def test_an_unreachable_map_says_why_it_has_little(tmp_path: Path) -> None
     assert mapped.warning
 
 
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+async def test_who_waits_is_told_at_once_what_the_site_answered(site: Site, tmp_path: Path, status: int) -> None:
+    site.respond("/", status, {"Retry-After": "30"}, "<p>Not now")
+    async with _service(tmp_path) as service:
+        scraped = await _scrape(service, site.url("/"))
+    assert (scraped.status, site.counts()["/"]) == (status, 1)
+    assert scraped.document is not None
+    assert scraped.document.markdown == "Not now"
+
+
+async def test_a_site_that_is_away_keeps_nobody_waiting_who_asks_for_its_next_page(site: Site, tmp_path: Path) -> None:
+    site.respond("/away", reset=True)
+    site.page("/here", "<p>Here")
+    async with _service(tmp_path) as service:
+        assert (await _scrape(service, site.url("/away"))).code == "connection_error"
+        scraped = await _scrape(service, site.url("/here"))
+    assert (scraped.status, scraped.waited_s) == (200, 0.0)
+
+
 async def test_retries_of_a_page_happen_within_the_call(site: Site, tmp_path: Path) -> None:
-    site.sequence("/", [Answer(status=500), Answer(body="<p>x")])
+    site.sequence("/", [Answer(reset=True), Answer(body="<p>x")])
     async with _service(tmp_path) as service:
         scraped = await _scrape(service, site.url("/"))
     assert scraped.status == 200
