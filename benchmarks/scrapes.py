@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from perseid.model.crawl import CrawlKind
+from perseid.model.ids import WorkerId
 from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewCrawl, NewUrl, StoredDocument
 from perseid.store.sqlite.store import SqliteStore
 
@@ -42,19 +43,25 @@ def ended(lease: Lease) -> Finished:
     )
 
 
-async def measure(folder: Path) -> None:
+async def taken(store: SqliteStore, worker: WorkerId, number: int) -> Lease:
+    _crawl, lease = await store.take(scrape(number), worker, lease_us=LEASE_US)
+    if lease is None:
+        raise SystemExit(f"scrape {number} got no lease")
+    return lease
+
+
+async def measure(folder: Path, *, together: bool) -> None:
     generous = HostDefaults(max_active=1_000, interval_us=0, global_interval_us=0)
-    store = await SqliteStore.open(folder / "store.db", defaults=generous)
+    store = await SqliteStore.open(folder / f"{together}.db", defaults=generous)
     worker = await store.register("here", 1, 1)
     taking = ending = 0.0
     for round_ in range(ROUNDS):
+        numbers = range(round_ * BATCH, (round_ + 1) * BATCH)
         began = time.process_time()
-        leases = []
-        for number in range(round_ * BATCH, (round_ + 1) * BATCH):
-            _crawl, lease = await store.take(scrape(number), worker, lease_us=LEASE_US)
-            if lease is None:
-                raise SystemExit(f"scrape {number} got no lease")
-            leases.append(lease)
+        if together:
+            leases = list(await asyncio.gather(*(taken(store, worker, number) for number in numbers)))
+        else:
+            leases = [await taken(store, worker, number) for number in numbers]
         taking += time.process_time() - began
         finished = [ended(lease) for lease in leases]
         began = time.process_time()
@@ -68,14 +75,17 @@ async def measure(folder: Path) -> None:
     sweeping = time.process_time() - began
     await store.close()
     scrapes = ROUNDS * BATCH
-    print(f"to take a scrape: {1e6 * taking / scrapes:.0f} µs of CPU, one transaction each")
-    print(f"to end it: {1e6 * ending / scrapes:.0f} µs of CPU, {BATCH} a transaction")
-    print(f"to sweep after {scrapes:,} of them: {1e3 * sweeping:.1f} ms, {swept} rows")
+    print(
+        f"to take a scrape, {f'{BATCH} at once' if together else 'one by one'}: {1e6 * taking / scrapes:.0f} µs of CPU"
+    )
+    print(f"  to end it: {1e6 * ending / scrapes:.0f} µs of CPU, {BATCH} a transaction")
+    print(f"  to sweep after {scrapes:,} of them: {1e3 * sweeping:.1f} ms, {swept} rows")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="perseid-scrapes-") as folder:
-        asyncio.run(measure(Path(folder)))
+        for together in (False, True):
+            asyncio.run(measure(Path(folder), together=together))
 
 
 if __name__ == "__main__":
