@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from perseid.crawls.executor import Executor
-from perseid.errors import Busy, NotFound
+from perseid.errors import Busy, NotFound, StoreError, Unavailable
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind
@@ -25,6 +25,8 @@ _FIRST_LOOK_S = 0.02
 _LONGEST_LOOK_S = 0.5
 _RETRY_AFTER_S = 5.0
 _BATCH = 100
+_PAUSE_S = 0.5
+"""Between two attempts to write while the store is away."""
 
 
 class Served(NamedTuple):
@@ -57,6 +59,10 @@ class Desk:
         self._lease_us = int(lease_s * 1_000_000)
         self.worker = WorkerId(0)
         self._pending: list[tuple[Finished, asyncio.Future[bool] | None]] = []
+        self._abandoned: list[CrawlId] = []
+        """To be cancelled: nobody waits for them any more, and the store was away when that came to pass."""
+        self._served: set[CrawlId] = set()
+        self._closed = False
         self._written = asyncio.Event()
         self._waiters: deque[asyncio.Event] = deque()
 
@@ -64,17 +70,29 @@ class Desk:
         self.worker = await self._enroll()
 
     async def run(self, stop: Stop) -> None:
-        """Write until stopped, and then what is still at hand; the leases left go back to waiting."""
+        """Write until stopped, and then what is still at hand. Who waits even then is told to go elsewhere."""
         asked = asyncio.create_task(self._watch(stop))
         try:
             while not stop.asked or self._pending:
                 await self._written.wait()
                 self._written.clear()
-                while self._pending:
-                    await self._write()
+                while self._pending or self._abandoned:
+                    if not await self._write() and await stop.sleep(_PAUSE_S):
+                        return
         finally:
             asked.cancel()
-            await self._store.reap([self.worker])
+            await self._close()
+
+    async def _close(self) -> None:
+        """What is not written by now is lost; the leases left go back to waiting, but of crawls waited for here."""
+        self._closed = True
+        for _finished, future in self._pending:
+            if future is not None and not future.done():
+                future.set_exception(_gone())
+        self._pending.clear()
+        self._abandoned += self._served
+        await self._cancel_abandoned()
+        await self._store.reap([self.worker])
 
     def drop(self, crawls: set[CrawlId]) -> None:
         """Cancelled while they run here: their end is written in vain, which frees their slots."""
@@ -86,13 +104,14 @@ class Desk:
     async def serve(self, new: NewCrawl, *, timeout_s: float | None, wait_s: float) -> Served:
         """Run the one job of `new` and wait for its end.
 
-        Raises `Busy` when no slot comes free within `wait_s`, and `TimeoutError` past `timeout_s`: in both
-        cases nothing of it runs on.
+        Raises `Busy` when no slot comes free within `wait_s`, `TimeoutError` past `timeout_s`, and `Unavailable`
+        when the desk closes: in all cases nothing of it runs on.
         """
         began = self._clock.monotonic_s()
-        crawl, lease = await self._store.take(new, self.worker, lease_us=self._lease_us)
+        crawl, lease = await self._take(new)
         waited_s = 0.0
         until = None if timeout_s is None else began + timeout_s
+        self._served.add(crawl)
         try:
             if lease is None:
                 lease = await self._claim(crawl, began + wait_s)
@@ -107,8 +126,41 @@ class Desk:
             return Served(crawl, None, waited_s)
         except BaseException:
             # Nobody waits for it any more: whatever is left of it must not run later.
-            await asyncio.shield(self._store.cancel(crawl))
+            await asyncio.shield(self._cancel(crawl))
             raise
+        finally:
+            self._served.discard(crawl)
+
+    async def _cancel(self, crawl: CrawlId) -> None:
+        """At once, or by the writer when the store is back."""
+        if self._closed:
+            return
+        try:
+            await self._store.cancel(crawl)
+        except StoreError:
+            self._abandon(crawl)
+
+    def _abandon(self, crawl: CrawlId) -> None:
+        self._abandoned.append(crawl)
+        self._written.set()
+
+    async def _take(self, new: NewCrawl) -> tuple[CrawlId, Lease | None]:
+        """Begin it, and claim its job if there is room. Cancelled meanwhile, what has begun is cancelled."""
+        if self._closed:
+            raise _gone()
+        asked = asyncio.ensure_future(self._store.take(new, self.worker, lease_us=self._lease_us))
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            asked.add_done_callback(self._abandon_taken)
+            raise
+
+    def _abandon_taken(self, asked: asyncio.Future[tuple[CrawlId, Lease | None]]) -> None:
+        if not asked.cancelled() and asked.exception() is None:
+            crawl, lease = asked.result()
+            self._abandon(crawl)
+            if lease is not None:
+                self._give_back([lease])
 
     async def drain(self, crawl: CrawlId, kinds: Sequence[JobKind], *, concurrency: int) -> None:
         """Work on jobs of these kinds of one crawl until none of them is open."""
@@ -120,11 +172,12 @@ class Desk:
                 running |= {asyncio.create_task(self._one(lease)) for lease in result.leases}
                 if result.leases:
                     pause_s = _FIRST_LOOK_S
-                elif not running:
-                    if not await self._inspect.open_of(crawl, kinds):
-                        return
-                    await asyncio.sleep(pause_s)
+                elif not running and not await self._inspect.open_of(crawl, kinds):
+                    return
+                else:
                     pause_s = min(2 * pause_s, _LONGEST_LOOK_S)
+                if not running:
+                    await asyncio.sleep(pause_s)
                     continue
                 done, running = await asyncio.wait(running, timeout=pause_s, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
@@ -139,7 +192,8 @@ class Desk:
     async def _run(self, lease: Lease) -> Finished:
         try:
             return await self._executor.run(lease)
-        except asyncio.CancelledError:
+        except BaseException:
+            # Cancelled, or by a fault of ours: its slots must not wait for the lease's end.
             self._give_back([lease])
             raise
 
@@ -149,6 +203,8 @@ class Desk:
 
     async def _step(self, crawl: CrawlId, want: int, kinds: Sequence[JobKind] = tuple(JobKind)) -> StepResult:
         """Claim for one crawl. Cancelled meanwhile, what it claims goes back."""
+        if self._closed:
+            raise _gone()
         asked = asyncio.ensure_future(
             self._store.step(self.worker, (), want, kinds=kinds, lease_us=self._lease_us, crawl=crawl)
         )
@@ -204,11 +260,17 @@ class Desk:
         return await future
 
     def _put(self, item: tuple[Finished, asyncio.Future[bool] | None]) -> None:
-        self._pending.append(item)
-        self._written.set()
+        if not self._closed:
+            self._pending.append(item)
+            self._written.set()
+        elif item[1] is not None:
+            item[1].set_exception(_gone())
 
-    async def _write(self) -> None:
-        """One transaction for all that finished while the last one was in flight."""
+    async def _write(self) -> bool:
+        """One transaction for all that finished while the last one was in flight; False while the store is away.
+
+        Those who wait are told of trouble. What they waited for is kept, for its slots are to be freed.
+        """
         batch, self._pending = self._pending[:_BATCH], self._pending[_BATCH:]
         try:
             result = await self._store.step(self.worker, [finished for finished, _future in batch], 0)
@@ -216,14 +278,34 @@ class Desk:
             for _finished, future in batch:
                 if future is not None and not future.done():
                     future.set_exception(error)
-            return
+            away = isinstance(error, StoreError) and error.retryable
+            if away:
+                self._pending[:0] = [(finished, None) for finished, _future in batch]
+            return not away
         for (_finished, future), kept in zip(batch, result.kept, strict=True):
             if future is not None and not future.done():
                 future.set_result(kept)
         for _ in batch:
             if self._waiters:
                 self._waiters.popleft().set()
+        return await self._cancel_abandoned()
+
+    async def _cancel_abandoned(self) -> bool:
+        """False while the store is away."""
+        while self._abandoned:
+            crawl = self._abandoned.pop()
+            try:
+                await self._store.cancel(crawl)
+            except StoreError as error:
+                if error.retryable:
+                    self._abandoned.append(crawl)
+                    return False
+        return True
 
     async def _watch(self, stop: Stop) -> None:
         await stop.wait()
         self._written.set()
+
+
+def _gone() -> Unavailable:
+    return Unavailable("the server is shutting down; ask again when it is back", retryable=True)
