@@ -137,7 +137,7 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Keys that are let in from the first start on, beside those made by `perseid keys create`."""
     insecure_no_auth: bool = False
     """Listen beyond loopback without any key: everybody who reaches the port may crawl with it."""
-    strictness: Strictness = "exact"
+    strictness: Strictness = "known"
     """Fields of a request that we don't know: refused, refused where no client is known to send them, or ignored."""
     trust_proxy: Annotated[int, Meta(ge=0, le=16)] = 0
     """How many proxies stand before the server, whose X-Forwarded headers are believed."""
