@@ -42,8 +42,9 @@ def normalize_href(href: str, *, ignore_query: bool = False) -> str:
         if is_route(href, at):
             route = href[at:]
         href = href[:at]
-    if "?" in href:
-        href = href.partition("?")[0] if ignore_query else href.removesuffix("?")
+    query = href.find("?")
+    if query >= 0 and (ignore_query or query == len(href) - 1):
+        href = href[:query]
     if "./" in href or ".:" in href:
         href = _TRAILING_DOT.sub(r"\1", href)
     if "%" in href:

@@ -5,7 +5,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perseid.links.key import normalize, url_key
@@ -69,7 +69,14 @@ def published(shared: Path, case_id: str) -> dict[str, Any]:
     return next(case for case in map(json.loads, lines) if case["id"] == case_id)
 
 
+def test_only_an_empty_query_is_dropped() -> None:
+    assert normalize("https://example.org/a?") == "https://example.org/a"
+    assert normalize("https://example.org/a??") == "https://example.org/a??"
+    assert normalize("https://example.org/a?b?") == "https://example.org/a?b?"
+
+
 @given(st.text(max_size=30), st.text(max_size=30), st.booleans())
+@example(path="", query="?", ignore=False)
 def test_normalising_twice_changes_nothing_more(path: str, query: str, ignore: bool) -> None:
     once = normalize(f"https://example.org/{path}?{query}", ignore_query=ignore)
     assert normalize(once, ignore_query=ignore) == once
