@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
+import msgspec
 import uvicorn
 
 from perseid.api.app import create_app
@@ -25,6 +26,7 @@ from perseid.worker.stop import Stop
 
 _KEEP_ALIVE_S = 30
 _GRACE_S = 30
+_POLL_S = 0.2
 
 
 async def serve(
@@ -124,9 +126,12 @@ async def _at_work(crew: Crew | None, folder: Path, settings: Settings, stop: St
     if crew is None:
         yield
         return
+    worker = settings.worker
+    # Callers wait for what they start: nobody tells other processes that there is work.
+    watchful = msgspec.structs.replace(worker, poll_s=min(worker.poll_s, _POLL_S))
     order = Order(
         folder=str(folder),
-        settings=settings,
+        settings=msgspec.structs.replace(settings, worker=watchful),
         uid=None,
         concurrency=settings.worker.concurrency,
         allow_named_host=False,
