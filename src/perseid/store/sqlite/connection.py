@@ -148,6 +148,6 @@ def transaction(connection: Connection, path: Path) -> Iterator[None]:
 
 
 def reading(connection: Connection, path: Path, query: Callable[[Connection], T]) -> T:
-    """Run a read outside any transaction: each statement sees the newest state and holds no snapshot."""
+    """Run statements outside any transaction: each sees the newest state and holds no snapshot."""
     with _errors(path):
         return query(connection)

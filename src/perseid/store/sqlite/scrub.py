@@ -13,7 +13,7 @@ from typing import NamedTuple
 import apsw
 
 from perseid.errors import StoreUnavailable
-from perseid.store.sqlite.connection import Connection, connect, transaction
+from perseid.store.sqlite.connection import Connection, connect, reading, transaction
 
 _BTREE = {2: 12, 5: 12, 10: 8, 13: 8}
 """Kinds of b-tree pages, with the length of their header (SQLite file format, 1.6)."""
@@ -39,7 +39,7 @@ def scrub(path: Path, *, patience_s: float = 5.0) -> bool:
     own = connect(path, cache_kib=256, busy_timeout_s=patience_s)
     mover = connect(path, cache_kib=256, busy_timeout_s=patience_s)
     try:
-        return _emptied(mover) and _wipe_all(own, mover, path) and _emptied(mover)
+        return reading(mover, path, lambda _: _emptied(mover) and _wipe_all(own, mover, path) and _emptied(mover))
     except StoreUnavailable:
         return False
     finally:
@@ -79,6 +79,8 @@ def _layout(file: apsw.VFSFile) -> Layout:
 def _dirty_pages(file: apsw.VFSFile) -> Iterator[int]:
     """Numbers (from 0) of pages with something in their middle. Read without a lock: they are looked at again."""
     layout = _layout(file)
+    if any(file.xRead(4, 52)):
+        raise StoreUnavailable("the database keeps a map of pointers (auto_vacuum), whose pages look like others")
     if layout.pages >= _MOST_PAGES:
         raise StoreUnavailable("the database is too large (over 16,777,216 pages) to be wiped in place; VACUUM it")
     for first in range(0, layout.pages, _READ_PAGES):

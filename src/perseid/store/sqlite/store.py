@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,7 @@ from perseid.ports.store import (
 from perseid.store.sqlite import erase, gates, lifecycle, operate, overview
 from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.claim import claim
-from perseid.store.sqlite.connection import Connection, connect, migrate, transaction
+from perseid.store.sqlite.connection import Connection, connect, migrate, reading, transaction
 from perseid.store.sqlite.finish import finish_all, poisoned
 from perseid.store.sqlite.gates import take_settings
 from perseid.store.sqlite.group import Order, Orders
@@ -323,18 +324,16 @@ class SqliteStore(SqliteTeams):
         return await self._read(lambda connection: audit(connection, crawls=crawls))
 
     async def checkpoint(self) -> None:
-        """Move the log into the database; shorten the log file once it has grown large."""
+        """Move the log into the database; shorten the log file once it has grown large. Raises `StoreUnavailable`."""
 
-        def run() -> None:
+        def run(writer: Connection) -> None:
             wal = self.path.with_name(self.path.name + "-wal")
             large = wal.exists() and wal.stat().st_size > self._wal_limit_bytes
             mode = "TRUNCATE" if large else "PASSIVE"
-            try:
-                self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-            except (apsw.BusyError, apsw.LockedError):
-                return  # another process is at it
+            with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # another process is at it
+                writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
-        await self._run(run)
+        await self._run(lambda: reading(self._writer, self.path, run))
 
     async def get_robots(self, origin: str) -> tuple[int, int, bytes] | None:
         statement = "SELECT fetched_at, status, body FROM robots WHERE origin = ?"
