@@ -99,7 +99,6 @@ def compile_context(
             key_seed=crawl.key_seed,
             blocked_hosts=blocked_hosts,
             robots=own,
-            limit=options.limit,
             year=1970 + crawl.created_at // 31_556_952_000_000,
         )
     start_host = parsed.host if parsed else ""
@@ -168,7 +167,8 @@ class Contexts:
     async def _compile(self, crawl_id: CrawlId) -> CrawlContext:
         crawl = await self._inspect.crawl_by_id(crawl_id)
         start = (msgspec.json.decode(crawl.note, type=Note).start if crawl.note else "") or crawl.url
-        origin = urls.origin(start)
-        agent = msgspec.json.decode(crawl.options, type=CrawlOptions).scrape.robots_agent
-        robots = await self._robots.cached(origin, agent=agent) if origin else None
+        robots = None
+        if crawl.kind.follows_links and (origin := urls.origin(start)):
+            agent = msgspec.json.decode(crawl.options, type=CrawlOptions).scrape.robots_agent
+            robots = await self._robots.cached(origin, agent=agent)
         return compile_context(crawl, robots=robots, blocked_hosts=self._blocked_hosts())

@@ -47,7 +47,7 @@ class Scope:
     on a start URL that is none.
     """
 
-    def __init__(  # noqa: PLR0913  # each is independent, and all but three have a default
+    def __init__(
         self,
         rules: ScopeRules,
         start_url: str,
@@ -56,7 +56,6 @@ class Scope:
         blocked_hosts: Sequence[str] = (),
         robots: Mapping[str, Robots] | None = None,
         agents: Sequence[str] = ("perseid",),
-        limit: int | None = None,
         year: int = THIS_YEAR,
     ) -> None:
         start = urls.parse(start_url)
@@ -64,8 +63,6 @@ class Scope:
             raise ValueError(f"{start_url!r} is not an http(s) URL to start from")
         self.rules = rules
         self.start_url = start_url
-        self.over_limit = Denial(DenialReason.LIMIT_REACHED, rule=str(limit))
-        """The verdict for what the store has no room for."""
         self._seed = key_seed
         self._ruling = Ruling(
             rules,

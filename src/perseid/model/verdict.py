@@ -46,7 +46,7 @@ _SENTENCES: dict[DenialReason, str] = {
     DenialReason.INCLUDE_PATTERN: "None of the include patterns ({rule}) matches {value}.",
     DenialReason.ROBOTS_TXT: "robots.txt of the site forbids it to our agent (rule {rule}).",
     DenialReason.TRAP: "The URL looks like an endless series ({rule}: {value}).",
-    DenialReason.LIMIT_REACHED: "The crawl's limit of {rule} pages was already reached.",
+    DenialReason.LIMIT_REACHED: "The crawl's limit of {rule} was already reached.",
 }
 
 

@@ -306,8 +306,3 @@ def test_the_year_of_the_crawl_decides_on_calendars() -> None:
     late = Scope(ScopeRules(), SITE, key_seed=1, year=2040)
     assert late.judge_url("https://e.example/calendar/2041/05") is None
     assert reason(scope(), "https://e.example/calendar/2041/05") == "TRAP"
-
-
-def test_the_store_is_given_the_words_for_a_full_crawl() -> None:
-    found = Scope(ScopeRules(), SITE, key_seed=1, limit=2)
-    assert found.over_limit.message == "The crawl's limit of 2 pages was already reached."

@@ -108,10 +108,10 @@ def _within_limit(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> list[Found]:
     for item in fresh:
         if item.url.kind is JobKind.SITEMAP:
             sitemaps -= 1
-            fits, limit = sitemaps >= 0, f"{crawl.max_sitemaps} sitemap files"
+            fits, limit = sitemaps >= 0, _counted(crawl.max_sitemaps, "sitemap file")
         elif item.url.counted:
             room -= 1
-            fits, limit = room >= 0, f"{crawl.max_pages} pages"
+            fits, limit = room >= 0, _counted(crawl.max_pages or 0, "page")
         else:
             fits, limit = True, ""
         if fits:
@@ -121,6 +121,10 @@ def _within_limit(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> list[Found]:
             over.append((Denied(item.url.url, item.url.key, denial), item.parent))
     refuse(tx, crawl, over)
     return kept
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _insert(tx: Tx, crawl: CrawlRow, fresh: list[Found]) -> int:
