@@ -46,6 +46,7 @@ _MAP_CONCURRENCY = 8
 _EXTRACT_LINKS = 5_000
 _PAGE_OF_ROWS = 1_000
 _FEW_URLS = 1_000
+_REMEMBERED_S = 2.0
 _MAP_KINDS = (JobKind.KICKOFF, JobKind.SITEMAP)
 
 
@@ -73,6 +74,7 @@ class Service(Asking):
     def __init__(self, engine: Engine, desk: Desk) -> None:
         super().__init__(engine)
         self._desk = desk
+        self._known_teams: dict[int, tuple[float, Team]] = {}
 
     @classmethod
     @asynccontextmanager
@@ -182,7 +184,7 @@ class Service(Asking):
 
     async def _left(self, team: int, *, least: int = 1) -> int | None:
         """Pages left of the team's quota; None without one. Raises `QuotaExceeded` where they don't suffice."""
-        quota = (await self.store.team(team)).pages_per_period
+        quota = (await self._team(team)).pages_per_period
         if quota is None:
             return None
         period = f"{datetime.now(UTC):%Y-%m}"
@@ -190,6 +192,14 @@ class Service(Asking):
         if quota - used < least:
             raise QuotaExceeded(f"{used} of the {quota} pages of {period} are used; {least} more would be needed")
         return quota - used
+
+    async def _team(self, number: int) -> Team:
+        """As it was at most two seconds ago: who scrapes a lot asks for it each time."""
+        now = self.engine.clock.monotonic_s()
+        known = self._known_teams.get(number)
+        if known is None or now - known[0] >= _REMEMBERED_S:
+            known = self._known_teams[number] = (now, await self.store.team(number))
+        return known[1]
 
     # Waiting for one page
 

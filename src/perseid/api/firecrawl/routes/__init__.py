@@ -37,9 +37,10 @@ _NOUNS = (scrape, batch, crawl, preview, mapping, search, extract, parse, accoun
 def install(app: FastAPI) -> None:
     """Both versions, and answers in their form to whatever nobody routes below their paths."""
     app.add_middleware(Slashes)
-    routers = [health.routes, *(noun.router(dialect) for dialect in (V1, V2) for noun in _NOUNS), absent.routes]
+    routers = [health.routes, *(noun.router(dialect) for dialect in (V2, V1) for noun in _NOUNS), absent.routes]
     for router in routers:
         app.include_router(router)
+    app.router.routes[:0] = [scrape.direct(dialect) for dialect in (V2, V1)]
     routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
     app.add_exception_handler(HTTPException, _unrouted(app.exception_handlers.get(HTTPException), routes))
 

@@ -2,19 +2,21 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
-from perseid.api.auth import Called
+from perseid.api.auth import Called, Caller
+from perseid.api.auth import caller as caller_of
 from perseid.api.firecrawl.asked import asked_of, terms_of
 from perseid.api.firecrawl.body.scrape import Scrape
 from perseid.api.firecrawl.body.url import with_scheme
 from perseid.api.firecrawl.dialect import Dialect
 from perseid.api.firecrawl.documenting import answers, takes
-from perseid.api.firecrawl.errors import WireError, answer
+from perseid.api.firecrawl.errors import WireError, answer, wire_error
 from perseid.api.firecrawl.reading import body_of
 from perseid.api.firecrawl.route import WireRoute
-from perseid.api.firecrawl.serving import InForce, JobUid, Serving, uid_of
+from perseid.api.firecrawl.serving import JobUid, Serving, service_of, uid_of
 from perseid.api.firecrawl.translate.crawl import scrape_terms
 from perseid.api.firecrawl.translate.page import plan_page
 from perseid.api.firecrawl.wire.answers import Scraped as ScrapedAnswer
@@ -22,7 +24,7 @@ from perseid.api.firecrawl.wire.document import wire_document
 from perseid.api.firecrawl.wire.failure import hollow_error, is_hollow, scrape_error
 from perseid.errors import NotFound
 from perseid.model.terms import Terms
-from perseid.runtime.service import Scraped
+from perseid.runtime.service import Scraped, Service
 
 NO_JOB = "Job not found."
 _EXAMPLE = {"url": "https://example.org/docs/", "formats": ["markdown", "links"], "onlyMainContent": True}
@@ -40,20 +42,9 @@ def router(dialect: Dialect) -> APIRouter:
     async def scrape(
         caller: Called,
         service: Serving,
-        settings: InForce,
         body: Annotated[Scrape, Depends(body_of(dialect.scrape))],
     ) -> Response:
-        page = plan_page(body, settings)
-        terms = scrape_terms(body, page, team=caller.team, version=dialect.name)
-        found = await service.scrape(with_scheme(body.url), page.options, terms, timeout_s=page.timeout_s)
-        if found.document is None:
-            raise scrape_error(found.code, found.message, lockdown=body.cache_only.lockdown)
-        if is_hollow(found.document):
-            raise hollow_error()
-        told: dict[str, Any] = {"success": True, "data": _page(found, terms)}
-        if body.from_website:
-            told["scrape_id"] = found.uid
-        return answer(told)
+        return await _scraped(dialect, caller, service, body)
 
     @routes.get(
         "/scrape/{job_id}",
@@ -74,6 +65,34 @@ def router(dialect: Dialect) -> APIRouter:
         return answer({"success": True, "data": _page(found, terms)})
 
     return routes
+
+
+def direct(dialect: Dialect) -> Route:
+    """The route that is asked most, without the framework's search for arguments; the other one describes it."""
+    read = body_of(dialect.scrape)
+
+    async def handle(request: Request) -> Response:
+        try:
+            who = await caller_of(request)
+            return await _scraped(dialect, who, service_of(request), await read(request))
+        except Exception as error:  # noqa: BLE001 - as in `WireRoute`
+            return wire_error(error, request.url.path).response()
+
+    return Route(f"{dialect.prefix}/scrape", handle, methods=["POST"])
+
+
+async def _scraped(dialect: Dialect, caller: Caller, service: Service, body: Scrape) -> Response:
+    page = plan_page(body, service.settings)
+    terms = scrape_terms(body, page, team=caller.team, version=dialect.name)
+    found = await service.scrape(with_scheme(body.url), page.options, terms, timeout_s=page.timeout_s)
+    if found.document is None:
+        raise scrape_error(found.code, found.message, lockdown=body.cache_only.lockdown)
+    if is_hollow(found.document):
+        raise hollow_error()
+    told: dict[str, Any] = {"success": True, "data": _page(found, terms)}
+    if body.from_website:
+        told["scrape_id"] = found.uid
+    return answer(told)
 
 
 def _page(found: Scraped, terms: Terms) -> dict[str, Any]:
