@@ -1,11 +1,13 @@
 """How long a client may take over the head of a request, and over reading what it asked for: then it is cut off.
 
-Bodies have a limit of their own (`perseid.api.limits`), and connections between two requests one of uvicorn's.
+Bodies have a limit of their own (`perseid.api.limits`), and connections between two requests one of uvicorn's. There
+are as many connections as leave files for the store, sites and receivers; more are closed at once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import resource
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -19,11 +21,16 @@ class PatientProtocol(H11Protocol):
 
     head_s = _HEAD_S
     read_s = _READ_S
+    most: int | None = None
+    """Connections at once; None is half of the files that this process may have open."""
     _head: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        if len(self.connections) > (self.most or resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2):
+            transport.abort()
+            return
         self._head = self.loop.call_later(self.head_s, self._cut_off)
 
     def data_received(self, data: bytes) -> None:

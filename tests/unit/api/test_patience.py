@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
@@ -83,3 +84,26 @@ async def test_who_does_not_read_an_answer_is_cut_off(server: uvicorn.Server, po
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
         await reader.readexactly(_MUCH)
     transport.abort()
+
+
+async def test_there_are_so_many_connections_and_no_more(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Impatient, "head_s", 60)
+    monkeypatch.setattr(_Impatient, "most", 20)
+    whole = _ASK + b"Connection: close\r\n\r\n"
+    kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+    assert await _told(port, whole) == b""
+    for _reader, writer in kept:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+    assert (await _told(port, whole)).endswith(b"xx")
+
+
+async def _told(port: int, request: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with contextlib.closing(writer):
+        try:
+            writer.write(request)
+            return await reader.read()
+        except ConnectionError:
+            return b""
