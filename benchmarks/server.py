@@ -125,16 +125,24 @@ class Caller:
         self._address, self._streams = (parts.hostname, parts.port), None
 
     async def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(*self._address, limit=2**24)
-        reader, writer = self._streams
         data = b"" if body is None else orjson.dumps(body)
         method = "GET" if body is None else "POST"
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n"
-        writer.write(head.encode() + data)
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = int(head.partition("content-length: ")[2].partition("\r\n")[0])
-        return int(head.split()[1]), orjson.loads(await reader.readexactly(length))
+        request = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+        while True:
+            kept = self._streams is not None
+            if self._streams is None:
+                self._streams = await asyncio.open_connection(*self._address, limit=2**24)
+            reader, writer = self._streams
+            writer.write(request)
+            try:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            except (asyncio.IncompleteReadError, ConnectionError):
+                self._streams = None
+                if not kept:  # else it was idle for too long
+                    raise
+                continue
+            length = int(head.partition("content-length: ")[2].partition("\r\n")[0])
+            return int(head.split()[1]), orjson.loads(await reader.readexactly(length))
 
     async def close(self) -> None:
         if self._streams is not None:
