@@ -96,7 +96,7 @@ def program(environment: dict[str, str]) -> Program:
 def inner_pytest(program: Program, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Outcome]]:
     """pytest in a process of its own, over tests that import from a folder of packages."""
 
-    def run(packages: Path, *arguments: str | Path) -> list[Outcome]:
+    def run(packages: Path | str, *arguments: str | Path) -> list[Outcome]:
         report = tmp_path_factory.mktemp("report") / "report.xml"
         plain = [
             "-q",
