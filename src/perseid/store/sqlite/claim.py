@@ -21,6 +21,8 @@ _QUEUES_A_ROUND = 16
 _RETRIES_A_STEP = 500
 _GIVEN_UP_A_STEP = 500
 _TRUST_AGAIN_AFTER_US = 3_600_000_000
+_OPEN = "ready > 0 AND closed = 0 AND active < max_active"
+"""Of a queue: it has work, and slots of its own."""
 
 
 class Taker(NamedTuple):
@@ -74,27 +76,23 @@ def claim(
 
 def _claim_of_all(tx: Tx, taker: Taker, want: int, leases: list[Lease]) -> None:
     """Serve the teams that can be claimed from until there are `want` leases or nothing is left."""
-    passed: set[int] = set()
     while len(leases) < want:
-        rows = tx.all(
-            "SELECT id, clock, max_active - active FROM team WHERE ready = 1 AND active < max_active"
+        # Teams that only wait for a time may be many: they are passed over in here, not one by one.
+        teams = tx.all(
+            "SELECT id, clock, max_active - active FROM team WHERE ready = 1 AND active < max_active AND EXISTS"  # noqa: S608 - integers only
+            f" (SELECT 1 FROM queue WHERE team = team.id AND {_OPEN} AND next_at <= ?{_of_kinds(taker)})"
             " ORDER BY turn LIMIT ?",
-            (_TEAMS_A_ROUND + len(passed),),
+            (tx.now, _TEAMS_A_ROUND),
         )
-        teams = [row for row in rows if row[0] not in passed]
         if not teams:
+            _rest(tx)
             return
         share = -(-(want - len(leases)) // len(teams))
         for team, clock, room in teams:
             most = min(share, want - len(leases), room)
             if most <= 0:
                 break
-            turns = _turns(tx, taker, f"team = {int(team)}", most)
-            if turns:
-                leases += _serve(tx, taker, (team, clock), turns, most)
-            else:
-                passed.add(team)
-                _rest(tx, team)
+            leases += _serve(tx, taker, (team, clock), _turns(tx, taker, f"team = {int(team)}", most), most)
 
 
 def _claim_of_crawl(tx: Tx, taker: Taker, want: int, leases: list[Lease], only: CrawlId) -> None:
@@ -112,22 +110,25 @@ def _claim_of_crawl(tx: Tx, taker: Taker, want: int, leases: list[Lease], only: 
 
 def _turns(tx: Tx, taker: Taker, whose: str, most: int) -> list[Turn]:
     """Queues that can be claimed from, in their order; `whose` they are is a condition on integers."""
-    kinds = "" if len(taker.kinds) == len(JobKind) else f" AND class IN ({','.join(str(int(k)) for k in taker.kinds)})"
     rows = tx.all(
         f"SELECT id, crawl, class, max_active - active, gap, turn FROM queue WHERE {whose}"  # noqa: S608 - integers only
-        f" AND ready > 0 AND closed = 0 AND active < max_active AND next_at <= ?{kinds}"
-        " ORDER BY turn LIMIT ?",
+        f" AND {_OPEN} AND next_at <= ?{_of_kinds(taker)} ORDER BY turn LIMIT ?",
         (tx.now, min(_QUEUES_A_ROUND, most)),
     )
     return [Turn(*row) for row in rows]
 
 
-def _rest(tx: Tx, team: int) -> None:
-    """Nothing could be claimed of this team. Unless that is for the time or for the kinds asked, it is left out."""
+def _of_kinds(taker: Taker) -> str:
+    if len(taker.kinds) == len(JobKind):
+        return ""
+    return f" AND class IN ({','.join(str(int(kind)) for kind in taker.kinds)})"
+
+
+def _rest(tx: Tx) -> None:
+    """Nothing could be claimed. Teams for which that is neither for the time nor for the kinds asked are left out."""
     tx.execute(
-        "UPDATE team SET ready = 0 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM queue WHERE team = ?1"
-        " AND ready > 0 AND closed = 0 AND active < max_active)",
-        (team,),
+        "UPDATE team SET ready = 0 WHERE ready = 1 AND active < max_active"  # noqa: S608 - a constant
+        f" AND NOT EXISTS (SELECT 1 FROM queue WHERE team = team.id AND {_OPEN})"
     )
 
 

@@ -10,6 +10,7 @@ from perseid.model.terms import LAST_EVENTS, EventKind
 from perseid.store.sqlite.connection import Connection
 
 EVER = (1 << 62) - 1
+_LAST = ", ".join(str(int(kind)) for kind in EventKind if kind & LAST_EVENTS)
 
 
 class News(NamedTuple):
@@ -50,4 +51,7 @@ def release_last(connection: Connection, now: int, crawl: int) -> None:
 
 def withdraw_last(connection: Connection, crawl: int) -> None:
     """A crawl goes on after all: an end that nobody was told of yet is not told."""
-    connection.execute("DELETE FROM outbox WHERE crawl = ? AND due_at = ?", (crawl, EVER))
+    connection.execute(
+        f"DELETE FROM outbox WHERE crawl = ? AND kind IN ({_LAST}) AND lock = 0 AND attempts = 0",  # noqa: S608 - integers
+        (crawl,),
+    )

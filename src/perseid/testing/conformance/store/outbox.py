@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perseid.model.crawl import CrawlKind
 from perseid.model.terms import EventKind
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.outbox import Attempt, Event
@@ -276,6 +277,17 @@ async def test_a_pruned_crawl_takes_its_events_and_its_log_along(desk: Desk) -> 
     job = held[1].job
     assert job is not None
     assert await desk.store.outbox.event_page(job) is None
+
+
+async def test_an_end_nobody_was_told_of_is_not_told_when_the_crawl_goes_on(desk: Desk) -> None:
+    """Though it is due, since all before it was delivered."""
+    crawl = await desk.start("a", kind=CrawlKind.BATCH, events=ALL)
+    await desk.drain()
+    await deliver(desk, *await take(desk))
+    assert await desk.store.append(crawl, [page("b")]) == 1
+    assert await take(desk) == []
+    await desk.drain()
+    assert kinds(await deliver_all(desk)) == [EventKind.PAGE, EventKind.COMPLETED]
 
 
 async def test_refused_links_are_not_told(desk: Desk) -> None:
