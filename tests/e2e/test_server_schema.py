@@ -180,7 +180,7 @@ def test_methods_and_paths_that_are_not_described_are_refused_in_the_form_of_the
         }:
             status, content_type = _ask(locked, method, re.sub(r"\{\w+\}", UNKNOWN, path))
             assert status in {401, 405}, (method, path)
-            wanted = "application/json" if path.startswith(("/v1", "/v2")) else "application/problem+json"
+            wanted = "application/json" if path.startswith(("/v0/", "/v1/", "/v2/")) else "application/problem+json"
             assert content_type == wanted, (method, path)
 
 

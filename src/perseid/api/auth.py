@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 
 from perseid.api.errors import retry_after
 from perseid.api.rate import RateLimiter
@@ -116,8 +118,25 @@ def token_of(headers: Mapping[str, str]) -> str | None:
 
 
 async def caller(request: Request) -> Caller:
-    gate: Gate = request.app.state.gate
-    return await gate.caller(token_of(request.headers))
+    """Asked several times for one request, it is counted once."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is None:
+        gate: Gate = request.app.state.gate
+        known = request.state.caller = await gate.caller(token_of(request.headers))
+    return known
+
+
+class KeyFirst(APIRoute):
+    """A route that looks for the key before it reads the body; by itself the framework does it the other way round."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            await caller(request)
+            return await handler(request)
+
+        return handle
 
 
 async def ws_caller(connection: HTTPConnection) -> Caller:

@@ -32,7 +32,7 @@ class Theirs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def theirs(server: Any) -> Theirs:
-    url = "http://127.0.0.1:1/"
+    url = "http://127.0.0.1:3/"
     crawl, batch = (
         server.post("/v2/crawl", {"url": url})["id"],
         server.post("/v2/batch/scrape", {"urls": [url]})["id"],
@@ -42,7 +42,7 @@ def theirs(server: Any) -> Theirs:
     (job,) = server.get(f"/api/jobs?crawl={batch}")["items"]
     scrapes = server.ask("POST", "/v2/scrape", {"url": url, "timeout": 20000})
     assert scrapes.status == 500
-    return Theirs(crawl, batch, crawl, job["id"], "127.0.0.1:1")
+    return Theirs(crawl, batch, crawl, job["id"], "127.0.0.1:3")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,25 @@ def test_every_route_with_an_id_answers_for_another_teams_as_for_an_unknown_one(
     assert seen > 40
 
 
+def test_a_body_is_not_read_for_whoever_has_no_key(server: Any) -> None:
+    seen = 0
+    for method, path, operation in _routes(server):
+        if "requestBody" in operation and f"{method} {path}" not in _CAPABILITIES:
+            reply = server.by(None).ask(method, re.sub(r"\{\w+\}", "1", path), b"{")
+            assert reply.status == 401, (path, reply)
+            seen += 1
+    assert seen > 15
+
+
 def test_ids_in_queries_and_bodies_are_no_way_around(server: Any, theirs: Theirs) -> None:
     two = server.by("two")
     asks: list[tuple[str, str, Any]] = [
         ("GET", "/api/jobs?crawl={}", None),
-        ("GET", "/api/explain?url=http://127.0.0.1:1/&crawl={}", None),
+        ("GET", "/api/explain?url=http://127.0.0.1:3/&crawl={}", None),
         ("POST", "/api/jobs/retry", {"crawl": "{}"}),
         ("POST", "/api/jobs/cancel", {"crawl": "{}"}),
-        ("POST", "/v2/batch/scrape", {"urls": ["http://127.0.0.1:1/"], "appendToId": "{}"}),
-        ("POST", "/v1/batch/scrape", {"urls": ["http://127.0.0.1:1/"], "appendToId": "{}"}),
+        ("POST", "/v2/batch/scrape", {"urls": ["http://127.0.0.1:3/"], "appendToId": "{}"}),
+        ("POST", "/v1/batch/scrape", {"urls": ["http://127.0.0.1:3/"], "appendToId": "{}"}),
     ]
     for method, path, body in asks:
         for uid in (theirs.crawl, theirs.batch):
@@ -150,7 +160,7 @@ def test_listings_of_another_team_hold_nothing_of_this_one(server: Any, theirs: 
         "/api/jobs",
         "/v2/crawl/active",
         "/v1/crawl/ongoing",
-        "/api/explain?url=http://127.0.0.1:1/",
+        "/api/explain?url=http://127.0.0.1:3/",
     ):
         text = two.ask("GET", path).text
         assert theirs.crawl not in text

@@ -8,14 +8,16 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
-from perseid.api.auth import Called
+from perseid.api.auth import Called, KeyFirst
 from perseid.api.own import events
 from perseid.api.own.paging import PROBLEM, Cursor, Limit, Page, View, at, cursor_of, position
 from perseid.errors import NotFound
 from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 from perseid.runtime.service import Service
 
-router = APIRouter(prefix="/crawls", tags=["crawls"], responses={401: PROBLEM, 404: PROBLEM, 429: PROBLEM})
+router = APIRouter(
+    route_class=KeyFirst, prefix="/crawls", tags=["crawls"], responses={401: PROBLEM, 404: PROBLEM, 429: PROBLEM}
+)
 _LISTED = (CrawlKind.CRAWL, CrawlKind.BATCH)
 _STATUS = {status.name.lower(): status for status in CrawlStatus}
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import Field
 
-from perseid.api.auth import Called
+from perseid.api.auth import Called, KeyFirst
 from perseid.api.own.paging import PROBLEM, Cursor, Limit, Page, View, cursor_of, position
 from perseid.errors import ConfigError
 from perseid.model.job import JobState
@@ -16,7 +16,7 @@ from perseid.runtime.reading import JobFilter
 from perseid.runtime.service import Service
 
 JobNumber = Annotated[int, Path(ge=1, lt=2**62)]
-router = APIRouter(prefix="/jobs", tags=["jobs"], responses={401: PROBLEM, 429: PROBLEM})
+router = APIRouter(route_class=KeyFirst, prefix="/jobs", tags=["jobs"], responses={401: PROBLEM, 429: PROBLEM})
 
 
 class JobView(View):

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from perseid.api.auth import Called
+from perseid.api.auth import Called, KeyFirst
 from perseid.api.own.paging import PROBLEM, Limit, View, at, operators_only
 from perseid.ports.inspect import HostView as HostRow
 from perseid.runtime.service import Service
 
-router = APIRouter(tags=["operation"], responses={401: PROBLEM, 403: PROBLEM, 429: PROBLEM})
+router = APIRouter(route_class=KeyFirst, tags=["operation"], responses={401: PROBLEM, 403: PROBLEM, 429: PROBLEM})
 _LONGEST_S = 365 * 86_400
 
 
