@@ -75,15 +75,20 @@ class RevalidatingFetcher:
 
 
 def _key(request: FetchRequest) -> bytes:
-    """Whatever may change the answer: another user agent, header or cookie is another page."""
-    asked = msgspec.json.encode((request.url, request.user_agent, request.headers))
+    """Whatever may change the answer: another user agent, header, cookie or way is another page.
+
+    What somebody sent over an unchecked connection must never be vouched for by the site's own 304.
+    """
+    way = (request.proxy, request.verify_tls)
+    asked = msgspec.json.encode((request.url, request.user_agent, request.headers, way))
     return hashlib.blake2b(asked + b"\0" + request.realm + b"\0" + request.chain, digest_size=16).digest()
 
 
 def storable(answer: Response) -> bool:
     """Whether the site lets it be kept for the one who asked (RFC 9111, 3)."""
     control = ",".join(value for name, value in answer.headers if name == "cache-control").lower()
-    return "no-store" not in control and (answer.header("vary") or "").strip() != "*"
+    vary = ",".join(value for name, value in answer.headers if name == "vary")
+    return "no-store" not in control and "*" not in vary
 
 
 def _opaque(etag: str) -> str:

@@ -47,10 +47,13 @@ class FileBlobs:
             folder = folder.parent
 
     def prefixes(self) -> list[str]:
-        """The crawls that have bodies here, by their number."""
+        """The crawls that have bodies here, by their number. Raises `StoreUnavailable`."""
         if not self._folder.is_dir():
             return []
-        return sorted(entry.name for entry in self._folder.iterdir() if entry.is_dir() and entry.name.isdecimal())
+        try:
+            return sorted(entry.name for entry in self._folder.iterdir() if entry.is_dir() and entry.name.isdecimal())
+        except OSError as error:
+            raise StoreUnavailable(f"{self._folder} can't be read ({error.strerror})") from error
 
     def get(self, path: str) -> bytes:
         try:

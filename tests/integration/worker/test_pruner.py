@@ -126,6 +126,15 @@ async def test_zero_retention_is_kept_when_all_was_read(cellar: Cellar, tmp_path
     assert (await cellar.store.crawl_by_id(crawl)).counts.done == 1
 
 
+async def test_zero_retention_takes_what_a_worker_writes_too_late(cellar: Cellar, tmp_path: Path) -> None:
+    crawl = await cellar.crawl("u", zero_retention=True)
+    await cellar.clock.advance(3_601)
+    await cellar.pruner.round()
+    cellar.blobs.put(f"{crawl}/1/document", MARK.encode())
+    await cellar.pruner.round()
+    assert traces(tmp_path) == []
+
+
 async def test_zero_retention_is_kept_after_an_hour_whoever_read_it(cellar: Cellar, tmp_path: Path) -> None:
     await cellar.crawl("u", body=MARK.encode(), zero_retention=True)
     await cellar.clock.advance(3_601)

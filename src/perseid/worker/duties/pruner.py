@@ -83,13 +83,18 @@ class Pruner:
             self._telemetry.trouble("store.retry", f"{len(due)} crawls under zero retention wait to be erased: in use")
 
     async def _drop_bodies(self) -> None:
-        """Bodies of crawls that are gone: of a pruning by whomever, and of one that was cut off."""
+        """Bodies of crawls that are gone: of a pruning by whomever, and of one that was cut off.
+
+        And of erased ones, which a worker may have written that was declared dead and was not.
+        """
         prefixes = await asyncio.to_thread(self._shelves.blobs.prefixes)
         numbers = sorted(int(prefix) for prefix in prefixes)
         ahead = [number for number in numbers if number > self._looked_at][:_BODIES_A_ROUND]
         for number in ahead:
             try:
-                await self._shelves.inspect.crawl_by_id(CrawlId(number))
+                gone = (await self._shelves.inspect.crawl_by_id(CrawlId(number))).erased
             except NotFound:
+                gone = True
+            if gone:
                 await asyncio.to_thread(self._shelves.blobs.delete_prefix, str(number))
         self._looked_at = ahead[-1] if len(ahead) == _BODIES_A_ROUND else 0
