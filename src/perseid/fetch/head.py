@@ -50,6 +50,8 @@ def read_head(data: bytes) -> Head:
     status = int(match[2])
     chunked, length = _framing(headers, known)
     if status in _BODILESS:
+        # After a 204 that announces a body all the same, one may come: as if it were the next answer.
+        sound = sound and (status == 304 or not (chunked or length))
         chunked, length = False, 0
     # A server whose head needed mending may miscount on the next answer too.
     keep = sound and (chunked or length is not None) and _keeps(known, http_1_0=match[1] == b"0")

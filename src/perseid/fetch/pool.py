@@ -60,7 +60,8 @@ class Pool:
             since, wire = wires.pop()
             if wires:
                 self._idle[way] = wires
-            if wire.reusable and asyncio.get_running_loop().time() - since < self._options.keepalive_s:
+            young = asyncio.get_running_loop().time() - since < self._options.keepalive_s
+            if young and wire.reusable and not wire.disturbed:
                 self._busy.add(wire)
                 return wire
             self._idle.pop(way, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from typing import TYPE_CHECKING, cast
 
 from perseid.fetch.broken import BodyTruncated, HungUp, MalformedBody, MalformedHead
@@ -52,6 +53,16 @@ class Wire(asyncio.Protocol):
     def reusable(self) -> bool:
         """Another request may be sent: nothing of the last answer is still to come, or here and unread."""
         return self.whole and self._keep and not self._pieces and not self.transport.is_closing()
+
+    @property
+    def disturbed(self) -> bool:
+        """Something has come that the loop has not read yet: the end, or an answer to no question of ours."""
+        link = self.transport.get_extra_info("socket")
+        if not hasattr(select, "poll"):
+            return bool(select.select([link], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(link.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     async def ask(self, request: bytes, deadline: float) -> Head:
         """Send a request and wait for the head of the final answer.

@@ -136,3 +136,25 @@ async def test_a_body_without_a_length_that_we_break_off_is_not_whole(serve: Cal
     wire.close()
     with pytest.raises(BodyTruncated):
         await asyncio.wait_for(more, 5)
+
+
+async def test_an_answer_to_no_question_is_not_taken_for_the_next_one(
+    serve: Callable[..., Awaitable], page: Callable[..., bytes], fetcher: HttpFetcher
+) -> None:
+    """It is there, but the event loop has not come to read it, when the next question is asked."""
+    site = await serve(page(b"fair"))
+    await fetcher.fetch(FetchRequest(url=site.base))
+    site.writers[0].write(page(b"evil"))
+    answer = await fetcher.fetch(FetchRequest(url=site.base))
+    assert isinstance(answer, Response), answer
+    assert (answer.body, site.connections) == (b"fair", 2)
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 4", "Transfer-Encoding: chunked"])
+async def test_a_204_that_announces_a_body_ends_its_connection(
+    serve: Callable[..., Awaitable], fetcher: HttpFetcher, framing: str
+) -> None:
+    site = await serve(f"HTTP/1.1 204 None\r\n{framing}\r\n\r\n".encode())
+    for _ in range(2):
+        await fetcher.fetch(FetchRequest(url=site.base))
+    assert site.connections == 2
