@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from perseid.content import features, forest, pagetype, prune
+from perseid.content import features, forest, pagetype, prune, sparse
 from perseid.content.generators import marked_content
 from perseid.content.overrule import overrule
 from perseid.content.survey import Survey
@@ -29,6 +29,9 @@ _BIAS = {
     pagetype.SERVICE: 0.85,
 }
 """Factor on the cut-off by page type: above 1 drops more."""
+
+
+_UNJUDGED = 0.5
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +59,9 @@ def main_content(tree: Tree, *, url: str) -> Main:
     if not survey.units:
         return Main(node=tree.body, page_type=pagetype.SERVICE, confidence=0.0, fallback=True)
     kind = pagetype.page_type(page, survey)
+    plain = sparse.content_of(survey)
+    if plain is not None and (node := prune.cut(tree, survey, plain)) is not None:
+        return Main(node=node, page_type=kind, confidence=_UNJUDGED)
     columns = features.columns(survey, page)
     odds = overrule(survey, forest.log_odds(columns), columns, kind)
     kept = prune.choose(survey, odds, bias=_BIAS[kind])

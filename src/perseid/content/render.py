@@ -47,7 +47,7 @@ def render(url: str, options: ScrapeOptions, tree: Tree, source: str, resolve: R
     links = _links(tree, nodes, resolve) if linked else None
     hidden = None if options.remove_base64_images is None else DataImages(keep=not options.remove_base64_images)
     ink, text, html, held = _formats(tree, nodes, wanted, resolve, hidden)
-    found = (ink and ink.text) or text or html or (links and not wanted)
+    found = (ink and ink.text) or text or html or (not wanted and (links or to_text(tree, nodes)))
     if options.only_main_content and page_type and not found:
         # Nothing was left: the whole page is better than an empty one.
         tree = trees.parse(source)

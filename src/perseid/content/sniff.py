@@ -99,18 +99,18 @@ _MARKDOWN_SUFFIX = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx)$", re.IGNORECASE
 
 
 def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Kind:
-    """The kind of a body (WHATWG MIME Sniffing, section 6 and 7, with text never taken for binary).
+    """The kind of a body (WHATWG MIME Sniffing, section 6 and 7, with markup never taken for binary).
 
     `path` is the path of the URL: its suffix tells Markdown from other plain text.
     """
+    mime = (content_type or "").split(";", 1)[0].strip().lower()
     if not body[:64].strip(_BLANK) and not body.strip(_BLANK):
-        return Kind.EMPTY
+        return _by_label(mime) or Kind.EMPTY
     head = body[:1024]
     if body[0] != 0x3C or b"%PDF-" in head:  # nothing binary begins with "<"
         magic = _by_magic(body, head)
         if magic is not None:
             return magic
-    mime = (content_type or "").split(";", 1)[0].strip().lower()
     wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_wide(head)
     if not wide and _looks_binary(body):
         return Kind.BINARY
@@ -185,7 +185,7 @@ def _textual(body: bytes, head: bytes, mime: str, path: str) -> Kind:
         elif mime.startswith("text/"):
             kind = Kind.TEXT
         else:
-            return _unlabelled(body, head, path)
+            return _unlabelled(body, head, mime, path)
     if kind is Kind.XML:
         return Kind.HTML if _HTML_ROOT.search(head) and not _FEED_ROOT.search(head) else Kind.XML
     if mime == "text/html":
@@ -218,14 +218,27 @@ _MIMES = {
 }
 
 
-def _unlabelled(body: bytes, head: bytes, path: str) -> Kind:
-    """No label, or one that can't be (an image that is text, octet-stream)."""
+_MEDIA = {"image": Kind.IMAGE, "audio": Kind.AUDIO, "video": Kind.VIDEO, "font": Kind.FONT}
+_PACKED = frozenset(
+    {"application/zip", "application/gzip", "application/x-gzip", "application/x-tar", "application/x-7z-compressed"}
+)
+
+
+def _by_label(mime: str) -> Kind | None:
+    """What a label says that is no kind of text."""
+    return Kind.ARCHIVE if mime in _PACKED else _MEDIA.get(mime.partition("/")[0])
+
+
+def _unlabelled(body: bytes, head: bytes, mime: str, path: str) -> Kind:
+    """No label, or one that can't be for a page (octet-stream, an image that is markup)."""
     if _XML_START.match(head):
         return Kind.HTML if _HTML_ROOT.search(head) and not _FEED_ROOT.search(head) else Kind.XML
     if _HTML_START.match(head) or _HTML_ROOT.search(head):
         return Kind.HTML
     if _FEED_ROOT.search(head) and head.lstrip().startswith(b"<"):
         return Kind.XML
+    if (named := _by_label(mime)) is not None:
+        return named
     if _is_json(body, head):
         return Kind.JSON
     return Kind.MARKDOWN if _MARKDOWN_SUFFIX.search(path) else Kind.TEXT

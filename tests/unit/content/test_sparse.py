@@ -1,0 +1,48 @@
+"""Pages of a few lines keep all that does not call itself clutter."""
+
+from __future__ import annotations
+
+import pytest
+
+from perseid.content.sparse import content_of
+from perseid.content.survey import Survey
+from perseid.dom import tree as trees
+
+
+def kept(html: str) -> list[str] | None:
+    survey = Survey(trees.parse(html).flatten())
+    labels = content_of(survey)
+    return None if labels is None else [text for text, stays in zip(survey.texts, labels, strict=True) if stays]
+
+
+@pytest.mark.parametrize(
+    "clutter",
+    [
+        "<nav>Menu</nav>",
+        "<nav>A menu that is a good deal longer than the whole rest of this small page together</nav>",
+        "<header>Site</header>",
+        "<aside>Aside</aside>",
+        "<footer>Imprint</footer>",
+        "<div class=sidebar>Side</div>",
+        "<div id=cookie-banner>Cookies</div>",
+    ],
+)
+def test_what_calls_itself_clutter_goes(clutter: str) -> None:
+    assert kept(f"<title>T</title>{clutter}<h1>Stones</h1><p>All about stones.</p>") == ["Stones", "All about stones."]
+
+
+def test_headings_and_links_of_a_few_lines_stay() -> None:
+    html = "<title>Home</title><h1>Welcome</h1><p>Some text.</p><a href=/a>A</a> <a href=/b>B</a>"
+    assert sorted(kept(html) or []) == ["A B", "Some text.", "Welcome"]
+
+
+def test_the_header_of_an_article_stays() -> None:
+    assert kept("<article><header><h1>Title</h1></header><p>Text</p></article>") == ["Title", "Text"]
+
+
+def test_a_page_of_more_is_judged_by_more() -> None:
+    assert kept(f"<h1>Stones</h1><p>{'All about stones. ' * 60}</p>") is None
+
+
+def test_nothing_but_clutter_is_judged_by_more() -> None:
+    assert kept("<nav>Menu</nav>") is None
