@@ -12,6 +12,7 @@ from perseid.dom import url as urls
 from perseid.links.key import normalize, url_key
 from perseid.links.robots import Robots
 from perseid.links.scope import Scope
+from perseid.links.startpath import confining
 from perseid.model.crawl import Crawl
 from perseid.model.ids import CrawlId
 from perseid.model.options import CachePolicy, CrawlOptions, ScopeRules
@@ -95,7 +96,7 @@ def compile_context(
         own = {parsed.origin: robots} if parsed and robots is not None and obey else {}
         scope = Scope(
             options.scope,
-            start_url,
+            confining(urls.serialize(crawl.url) or crawl.url, start_url),
             key_seed=crawl.key_seed,
             blocked_hosts=blocked_hosts,
             robots=own,

@@ -6,6 +6,7 @@ import msgspec
 
 from perseid.crawls.context import Note
 from perseid.links.lint import lint
+from perseid.links.startpath import confining
 from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 from perseid.model.options import CrawlOptions
 from perseid.model.verdict import DenialReason
@@ -45,7 +46,7 @@ async def summarize(inspect: Inspect, uid: str, *, now_us: int) -> Summary:
     named, crawled = await inspect.sitemap_coverage(crawl.id) if crawl.counts.sitemap_urls else (0, 0)
     note = msgspec.json.decode(crawl.note, type=Note) if crawl.note else Note()
     rules = msgspec.json.decode(crawl.options, type=CrawlOptions).scope
-    advice = lint(rules, note.start or crawl.url) if crawl.kind is CrawlKind.CRAWL else []
+    advice = lint(rules, confining(crawl.url, note.start or crawl.url)) if crawl.kind is CrawlKind.CRAWL else []
     return Summary(
         pages=crawl.counts.done,
         failures=failures,

@@ -7,19 +7,19 @@ _STOPPED = """
     dmg dng dll drv dwg dxf ear eot eps exe fla flac flv gif gz gzip heic heif hqx ico
     img inc indd ipa iso jar jfif jp2 jpe jpeg jpg js jxl lha lib lz lz4 lzh lzma m2ts m3u m3u8 m4a m4b m4v
     map mid midi mjs mkv mov mp2 mp3 mp4 mpe mpeg mpg mpga msi msix msu nef o obj oga ogg ogm ogv opus otf
-    parquet pbf pcap pdb pfb pfm pkg pls png ppm ps psd pyc qt ra ram rar raw rm rpm s3m scr sfx
+    parquet pbf pcap pdb pfb pfm pkg pls png ppm pptx ps psd pyc qt ra ram rar raw rm rpm s3m scr sfx
     shp sit sitx snap so sqlite stl svg svgz swf sys tar tbz tbz2 tga tgz tif tiff torrent ttc ttf txz vhd
-    vmdk vob war wasm wav wave weba webm webmanifest webp whl wma wmf wmv woff woff2 xpi xz z zip zst css
+    vmdk vob war wasm wav wave weba webm webmanifest webp whl wma wmf wmv woff woff2 xlsx xpi xz z zip zst css
     less sass scss
 """
 
 STOPPED = frozenset(_STOPPED.split())
-"""Extensions that are not fetched: images, sound, films, fonts, archives, installers, binaries, scripts."""
+"""Extensions that are not fetched: images, sound, films, fonts, archives, installers, binaries, scripts, slides, sheets."""
 
 _DOCUMENTS = """
     action adoc aspx asp asciidoc atom cfm cgi csv do doc docm docx dhtml epub htm html ipynb jhtml json jsonl
     jsp jspx log markdown md mdx mhtml ndjson odp ods odt org pdf php php3 php4 php5 phtml pl pps ppsx ppt
-    pptm pptx py rb rdf rss rst rtf shtm shtml tex text tsv txt xht xhtml xls xlsb xlsm xlsx xml yaml yml
+    pptm py rb rdf rss rst rtf shtm shtml tex text tsv txt xht xhtml xls xlsb xlsm xml yaml yml
 """
 
 DOCUMENTS = frozenset(_DOCUMENTS.split())

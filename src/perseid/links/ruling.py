@@ -184,6 +184,10 @@ class Ruling:
         if not place.own:
             if not self.rules.external:
                 return Denial(DenialReason.EXTERNAL_LINK, rule=self.site, value=place.authority)
+            if path == "/" and not self.rules.external_homes:
+                return Denial(
+                    DenialReason.EXTERNAL_LINK, rule=f"{self.site} and inner pages of others", value=place.authority
+                )
         elif self._path is not None and place.at_home and not self._path.covers(path):
             return Denial(DenialReason.BACKWARD_CRAWLING, rule=self._path.rule, value=path)
         return None

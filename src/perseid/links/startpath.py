@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import re
 
+from perseid.dom import url as urls
+from perseid.links.host import politeness_host
 from perseid.links.key import normalize_href
 
 _FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,7}$")
+
+
+def confining(requested: str, final: str) -> str:
+    """Of the start URL as it was asked for and as it was found: the one whose path confines the crawl.
+
+    A front page that leads on within the same site (`/` to `/home/`) leaves the site open; a start page that
+    has moved elsewhere takes the crawl along.
+    """
+    asked, found = urls.parse(requested), urls.parse(final)
+    if asked is None or found is None or politeness_host(requested) != politeness_host(final):
+        return final
+    return requested if StartPath(asked.path).covers(found.path) else final
 
 
 class StartPath:

@@ -76,6 +76,8 @@ class ScopeRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subdomains: bool = False
     external: bool = False
     """Fetch pages of other sites that are linked from this one (one hop)."""
+    external_homes: bool = True
+    """Among them the home pages of those sites."""
     ignore_query: bool = False
     deduplicate_similar: bool = False
     block_social_media: bool = True

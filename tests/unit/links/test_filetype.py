@@ -10,7 +10,7 @@ from perseid.links.filetype import DOCUMENTS, STOPPED, extension, stopped_extens
     [
         "/a.png", "/a.JPG", "/a.webp", "/a.svg", "/v.mp4", "/s.mp3", "/f.woff2", "/p.zip", "/p.tar.gz", "/s.css",
         "/s.js", "/i.exe", "/i.dmg", "/i.deb", "/i.iso", "/m.wasm", "/p.7z", "/x.jar", "/favicon.ico", "/a.min.js",
-        "/a.d/b.gif", "/a.jpg;v=1", "/a%20b.png", "/.hidden.zip",
+        "/a.d/b.gif", "/a.jpg;v=1", "/a%20b.png", "/.hidden.zip", "/a.xlsx", "/a.pptx",
     ],
 )  # fmt: skip
 def test_files_without_page_text_are_not_followed(path: str) -> None:
@@ -21,7 +21,7 @@ def test_files_without_page_text_are_not_followed(path: str) -> None:
     "path",
     [
         "/", "", "/a", "/a.html", "/a.PDF", "/a.docx", "/a.xml", "/a.txt", "/a.md", "/a.json", "/a.php", "/a.aspx",
-        "/a.xlsx", "/a.csv", "/a.unknown", "/v1.2", "/16.0", "/example.com", "/a.png/", "/a.zip/b", "/png", "/.png",
+        "/a.csv", "/a.unknown", "/v1.2", "/16.0", "/example.com", "/a.png/", "/a.zip/b", "/png", "/.png",
         "/.js", "/a.", "/wiki/File:Map.png", "/wiki/File%3AMap.png", "/main.c", "/a.b/c",
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from perseid.api.firecrawl.asked import Asked, asked_of, terms_of
 from perseid.api.firecrawl.wire.document import page_id, wire_document
-from perseid.api.firecrawl.wire.status import Slice, has_next, head, times
+from perseid.api.firecrawl.wire.status import Slice, has_next, head, hint, times
 from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.model.document import Document
 from perseid.model.terms import Terms
@@ -76,4 +76,4 @@ async def _warning(service: Service, job: Crawl, terms: Terms) -> str:
     if job.status is CrawlStatus.SCRAPING:
         return ""
     summary = await service.summary(job)
-    return " ".join([*terms.warnings, *summary.warnings])
+    return " ".join([*terms.warnings, *hint(job), *summary.warnings])

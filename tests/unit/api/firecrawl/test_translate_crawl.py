@@ -36,7 +36,12 @@ def terms(model: type[CrawlV1 | CrawlV2] = CrawlV2, url: str = URL, **sent: Any)
 def test_defaults_of_a_crawl() -> None:
     found = options(CrawlV2)
     assert (found.limit, found.sitemap, found.delay_s, found.max_concurrency) == (10_000, "include", None, None)
-    assert found.scope == ScopeRules(deduplicate_similar=True)
+    assert found.scope == ScopeRules(deduplicate_similar=True, external_homes=False)
+
+
+def test_a_depth_of_none_reads_no_sitemap() -> None:
+    assert options(CrawlV2, maxDiscoveryDepth=0).sitemap == "skip"
+    assert options(CrawlV2, maxDiscoveryDepth=1).sitemap == "include"
 
 
 def test_scope() -> None:
@@ -60,6 +65,7 @@ def test_scope() -> None:
         entire_domain=True,
         subdomains=True,
         external=True,
+        external_homes=False,
         ignore_query=True,
     )
 

@@ -36,7 +36,8 @@ def crawl_options(body: Crawl, page: PagePlan, settings: Settings) -> CrawlOptio
             page.options, obey_robots=False if body.ignore_robots_txt else None, robots_agent=body.agent
         ),
         limit=body.limit,
-        sitemap=body.sitemaps,
+        # A depth of 0 means the start page and nothing else.
+        sitemap="skip" if body.max_discovery_depth == 0 else body.sitemaps,
         delay_s=body.delay,
         max_concurrency=body.max_concurrency,
         max_sitemap_files=settings.crawl.max_sitemap_files,
@@ -85,6 +86,7 @@ def _scope(body: Crawler, *, max_depth: int | None) -> ScopeRules:
         entire_domain=body.backward,
         subdomains=body.allow_subdomains,
         external=body.allow_external_links,
+        external_homes=False,
         ignore_query=body.ignore_query_parameters,
         deduplicate_similar=body.deduplicate_similar_urls,
     )

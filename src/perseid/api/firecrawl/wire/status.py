@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from perseid.api.firecrawl.asked import Asked
 from perseid.api.firecrawl.wire.instant import iso, iso_seconds
-from perseid.model.crawl import Crawl, CrawlStatus
+from perseid.dom import url as urls
+from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 
 _NAMES = {
     CrawlStatus.SCRAPING: "scraping",
@@ -69,6 +70,15 @@ def head(crawl: Crawl, asked: Asked, *, ttl_s: float | None, now_us: int) -> dic
         "creditsUsed": completed(crawl) * asked.credits,
         "expiresAt": expires_at(crawl, ttl_s, now_us),
     }
+
+
+def hint(crawl: Crawl) -> list[str]:
+    """What to try where a crawl from within a site came to next to nothing."""
+    found, start = completed(crawl), urls.parse(crawl.url)
+    at_home = start is None or (start.path == "/" and not start.query)
+    if crawl.kind is not CrawlKind.CRAWL or crawl.status is not CrawlStatus.COMPLETED or found > 1 or at_home:
+        return []
+    return [f"Only {found} result(s) found: crawlEntireDomain, or a start page further up, reaches more of the site."]
 
 
 def times(crawl: Crawl, now_us: int) -> dict[str, Any]:
