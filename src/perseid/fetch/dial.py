@@ -259,20 +259,22 @@ def _close_late(attempt: asyncio.Future[socket.socket]) -> None:
 
 
 async def _speak(link: socket.socket, wire: Wire, context: ssl.SSLContext | None, name: str) -> Wire:
-    """Put the protocol onto a connected socket, behind TLS where there is a context."""
-    loop = asyncio.get_running_loop()
-    server = None if context is None else name.rstrip(".")
+    """Put the protocol onto a connected socket, behind TLS where there is a context.
+
+    TLS is begun on a transport that we hold: cancelled in the wrong moment, asyncio would otherwise leave one that
+    believes in a socket closed long ago, and trip over whoever gets its number next.
+    """
     try:
-        await loop.create_connection(lambda: wire, sock=link, ssl=context, server_hostname=server)
+        await asyncio.get_running_loop().create_connection(lambda: wire, sock=link)
     except BaseException:
         link.close()
         raise
-    return wire
+    return wire if context is None else await _secured(wire, context, name)
 
 
 async def _secured(outer: Wire, context: ssl.SSLContext, name: str) -> Wire:
-    """TLS with the site, inside the tunnel that `outer` has opened."""
-    inner = Wire()
+    """TLS with the site, on a plain connection or inside the tunnel that `outer` has opened."""
+    inner = Wire(private=outer.private)
     loop = asyncio.get_running_loop()
     try:
         transport = await loop.start_tls(outer.hand_over(), inner, context, server_hostname=name.rstrip("."))

@@ -158,6 +158,7 @@ class Wire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.whole:
             # Nobody asked: whatever it is, it would be taken for the next answer.
+            self._trouble = self._trouble or HungUp("it spoke unasked")
             self.close()
             return
         try:

@@ -158,3 +158,26 @@ async def test_a_204_that_announces_a_body_ends_its_connection(
     for _ in range(2):
         await fetcher.fetch(FetchRequest(url=site.base))
     assert site.connections == 2
+
+
+async def test_who_leaves_during_tls_leaves_no_socket_that_others_trip_over(
+    serve: Callable[..., Awaitable],
+    make_fetcher: Callable[..., HttpFetcher],
+    page: Callable[..., bytes],
+    server_tls: ssl.SSLContext,
+    trusting_tls: ssl.SSLContext,
+) -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the server's side of handshakes broken off
+    site = await serve(page(), tls=server_tls)
+    request = FetchRequest(url=f"https://localhost:{site.port}/")
+    for turns in range(60):
+        fetcher = make_fetcher(allowance=OPEN, pool=PoolOptions(ssl_context=trusting_tls))
+        await fetcher._pool._resolver.lookup("localhost")
+        leaving = asyncio.create_task(fetcher.fetch(request))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        answer = await fetcher.fetch(request)
+        assert isinstance(answer, Response), answer
+        await fetcher.close()
