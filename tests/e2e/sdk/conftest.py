@@ -98,22 +98,18 @@ def inner_pytest(program: Program, tmp_path_factory: pytest.TempPathFactory) -> 
 
     def run(packages: Path | str, *arguments: str | Path) -> list[Outcome]:
         report = tmp_path_factory.mktemp("report") / "report.xml"
-        plain = [
-            "-q",
+        plain = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--tb=short", f"--junit-xml={report}"]
+        loops = [
             "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            "-c",
-            os.devnull,
-            "--tb=short",
-            f"--junit-xml={report}",
+            "pytest_asyncio.plugin",
+            "-o",
+            "asyncio_mode=auto",
+            "-o",
+            "asyncio_default_fixture_loop_scope=function",
         ]
-        loops = ["-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"]
-        told = program(
-            [sys.executable, "-m", "pytest", *plain, *loops, *arguments],
-            {"PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        # Packages of the clients bring plugins along.
+        alone = {"PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        told = program([sys.executable, "-m", "pytest", *plain, *loops, *arguments], alone)
         assert report.is_file(), told.stdout + told.stderr
         return of_junit(report)
 
