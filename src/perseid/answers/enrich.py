@@ -6,7 +6,6 @@ An ask that fails leaves its field out and a warning in the document; it never c
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,11 +14,12 @@ from perseid.answers.questions import question_of
 from perseid.errors import PerseidError
 from perseid.model.document import Document
 from perseid.model.options import Ask, ScrapeOptions
+from perseid.pattern import later
 from perseid.ports.llm import LanguageModel
 
 _LEAST_S = 1.0
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*[^()]*\)")
-_MARKS = re.compile(r"[*_`#>|\\]")
+_LINK = later(r"!?\[([^\[\]]*)\]\([^()\s]*[^()]*\)")
+_MARKS = later(r"[*_`#>|\\]")
 
 
 class Answer(NamedTuple):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
 
 from perseid.errors import ConfigError
+from perseid.pattern import later
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|min|h|d|w|)")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_DURATION = later(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|min|h|d|w|)")
+_HEADER_NAME = later(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 FOLDER = click.Path(path_type=Path)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +31,8 @@ def doctor(ctx: click.Context, *, out: Path | None, json: bool) -> None:
     async def check() -> int:
         settings = loaded(ctx).settings
         if out is None:
+            from tempfile import TemporaryDirectory  # noqa: PLC0415  start-up time
+
             with TemporaryDirectory(prefix="perseid-doctor-") as folder:
                 return await _check(Path(folder), settings, json=json)
         from perseid.cli.places import known  # noqa: PLC0415  start-up time

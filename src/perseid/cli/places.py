@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perseid.errors import NotFound, StoreUnavailable
+from perseid.pattern import later
 from perseid.sink.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEFAULT_ROOT = Path("out")
-_UNSAFE = re.compile(r"[^a-z0-9._-]+")
+_UNSAFE = later(r"[^a-z0-9._-]+")
 
 
 def default_out(url: str) -> Path:

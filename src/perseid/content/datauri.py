@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from perseid.content.markdown.source import needs_source
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "<Base64-Image-Removed>"
 _SCHEME = "base64-image:"
-_ADDRESS = re.compile(rf"\]\({_SCHEME}(\d+)")
-_ENDS_TARGET = re.compile(r"[\s<>()\"\\]+")
+_ADDRESS = later(rf"\]\({_SCHEME}(\d+)")
+_ENDS_TARGET = later(r"[\s<>()\"\\]+")
 
 
 class DataImages:

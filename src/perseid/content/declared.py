@@ -6,14 +6,15 @@ import re
 from functools import lru_cache
 
 from perseid.content.labels import encoding_of
+from perseid.pattern import later
 
 _PRESCAN_BYTES = 256 * 1024
 """The standard stops at 1024 bytes; pages with long comments before their head are read right too."""
 
 _CHARSET = re.compile(r"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;,\"']+))", re.IGNORECASE)
-_META = re.compile(rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
-_ATTRIBUTE = re.compile(rb"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
+_META = later(rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
+_ATTRIBUTE = later(rb"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_XML_DECLARATION = later(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
 
 
 @lru_cache(maxsize=256)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-_BLANK = re.compile(r"[ \t\n\r\f]+")
-_SPECIAL = re.compile(r"[*_`\[\]~]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)")
-_LINE_START = re.compile(
+from perseid.pattern import later
+
+_BLANK = later(r"[ \t\n\r\f]+")
+_SPECIAL = later(r"[*_`\[\]~]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)")
+_LINE_START = later(
     r"^(?:(#{1,6}|[-+*])(?=\s|$)|(\d{1,9})([.)])(?=\s|$)|(>)|(-{3,}|_{3,}|={3,})(?=\s*$))", re.MULTILINE
 )
 

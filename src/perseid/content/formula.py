@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import re
 from typing import TYPE_CHECKING
+
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from perseid.dom.tree import Node, Tree
 
-_OPENING = re.compile(r"<script\b([^<>]{0,500})>", re.IGNORECASE)
-_CLOSING = re.compile(r"</script\s*>", re.IGNORECASE)
+_OPENING = later(r"<script\b([^<>]{0,500})>", re.IGNORECASE)
+_CLOSING = later(r"</script\s*>", re.IGNORECASE)
 _RENDERED = ".MathJax_Preview, .MathJax, .MathJax_Display, .MathJax_SVG, .MathJax_CHTML"
 
 
@@ -23,6 +24,8 @@ def occurs(tree: Tree, scripts: Iterable[Node]) -> bool:
 
 def keep_scripts(text: str) -> str:
     """The page with `<script type="math/tex">` as elements that are content."""
+    from html import escape  # noqa: PLC0415  start-up time, and few pages hold formulas so
+
     out = []
     at = 0
     while True:
@@ -32,7 +35,7 @@ def keep_scripts(text: str) -> str:
             break
         if "math/tex" in opening[1].lower():
             mode = " mode=display" if "display" in opening[1].lower() else ""
-            tex = html.escape(text[opening.end() : closing.start()].strip(), quote=False)
+            tex = escape(text[opening.end() : closing.start()].strip(), quote=False)
             out += [text[at : opening.start()], f"<x-tex{mode}>{tex}</x-tex>"]
         else:
             out.append(text[at : closing.end()])

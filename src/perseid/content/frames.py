@@ -7,13 +7,13 @@ with what they hold, others the same with a link to what they show. `iframe` in 
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from perseid.dom import tree as trees
 from perseid.links.discover import MAX_INLINE, inline_html
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from perseid.model.options import ScrapeOptions
 
 MARK = "data-original-tag"
-_OPENING = re.compile(r"<iframe(?=[\s/>])", re.IGNORECASE)
-_REST_OF_TAG = re.compile(r"(?:[^>\"']|\"[^\"]*\"|'[^']*')*+>")
-_NEXT = re.compile(r"<iframe(?=[\s/>])|</iframe\s*>?", re.IGNORECASE)
-_NAMED = re.compile(r"(?<![\w.#\[\"'=:-])iframe(?![\w-])", re.IGNORECASE)
+_OPENING = later(r"<iframe(?=[\s/>])", re.IGNORECASE)
+_REST_OF_TAG = later(r"(?:[^>\"']|\"[^\"]*\"|'[^']*')*+>")
+_NEXT = later(r"<iframe(?=[\s/>])|</iframe\s*>?", re.IGNORECASE)
+_NAMED = later(r"(?<![\w.#\[\"'=:-])iframe(?![\w-])", re.IGNORECASE)
 _MOST = 200
 """Frames of one page that are opened; it is a hostile one that has more."""
-_BODY = re.compile(r"<body(?=[\s>])[^>]*>(.*?)(?:</body\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_BODY = later(r"<body(?=[\s>])[^>]*>(.*?)(?:</body\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 def named(selectors: Iterable[str]) -> bool:
@@ -67,6 +67,8 @@ def inlined(html: str) -> str:
 
 
 def _opened(tag: str) -> str:
+    from html import escape  # noqa: PLC0415  start-up time, and few pages have frames of this kind
+
     tree = trees.parse(tag)
     frame = tree.first("iframe")
     if frame is None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
-
-from turbohtml.detect import Detection, detect  # importing it registers the whatwg-* codecs too
+from typing import TYPE_CHECKING, NamedTuple
 
 from perseid.content.labels import encoding_of
+from perseid.pattern import later
+
+if TYPE_CHECKING:
+    from turbohtml.detect import EncodingMatch
 
 UNSURE = "\ufffd"
 _SAMPLE_BYTES = 256 * 1024
 
-_HTML_LANG = re.compile(rb"<html\b[^>]*?\slang\s*=\s*[\"']?([A-Za-z]{2})", re.IGNORECASE)
-_LABELS = re.compile(rb"charset\s*=|encoding\s*=", re.IGNORECASE)
+_HTML_LANG = later(rb"<html\b[^>]*?\slang\s*=\s*[\"']?([A-Za-z]{2})", re.IGNORECASE)
+_LABELS = later(rb"charset\s*=|encoding\s*=", re.IGNORECASE)
 _COUNTRIES = {"lt": "lt", "lv": "lv", "et": "ee", "vi": "vn", "ja": "jp", "ko": "kr", "el": "gr", "he": "il"}
 _COUNTRIES |= {"cs": "cz", "uk": "ua", "ar": "sa", "fa": "ir"}
 _COUNTRIES |= {code: code for code in ("ru", "bg", "pl", "hu", "ro", "tr", "th", "hr", "sk", "sl", "is")}
@@ -41,6 +43,8 @@ def read_as(body: bytes, encoding: str) -> str:
     """The text by the standard's decoder of that encoding, U+FFFD for what it can't be."""
     if encoding.startswith("utf-"):
         return body.decode(encoding, "replace")
+    import turbohtml.detect  # noqa: PLC0415, F401  start-up time; registers these codecs
+
     return body.decode(f"whatwg-{encoding}")
 
 
@@ -52,8 +56,7 @@ def detected(body: bytes, tld: str | None = None) -> Decoded:
     wide = unmarked_utf16(body)
     if wide is not None:
         return Decoded(read_as(body, wide), wide, "detected", 0.9)
-    hint = _country(body, tld)
-    match = detect(_without_labels(body), Detection(tld=hint) if hint else None)
+    match = _by_statistics(body, _country(body, tld))
     encoding = encoding_of(match.encoding or "") or "windows-1252"
     text = read_as(body, encoding)
     if encoding == "utf-8":
@@ -66,9 +69,15 @@ def detected(body: bytes, tld: str | None = None) -> Decoded:
     return Decoded(text, encoding, "detected", round(match.confidence, 2), warning)
 
 
+def _by_statistics(body: bytes, country: str | None) -> EncodingMatch:
+    from turbohtml.detect import Detection, detect  # noqa: PLC0415  start-up time, and most pages are UTF-8
+
+    return detect(_without_labels(body), Detection(tld=country) if country else None)
+
+
 def likeliest(body: bytes) -> str | None:
     """The encoding that the statistics alone would choose."""
-    return encoding_of(detect(_without_labels(body)).encoding or "")
+    return encoding_of(_by_statistics(body, None).encoding or "")
 
 
 def ascii_text(body: bytes, text: str) -> Decoded:

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
+
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from perseid.content.survey import Survey
     from perseid.dom.tree import Tree
 
-_PRICE = re.compile(r"[$€£¥]\s?\d")
-_PRICE_AFTER = re.compile(r"\d\s?[€£]")
-_DATE = re.compile(r"/(?:19|20)\d\d[/-]?\d{1,2}|\d{6,}")
-_TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
-_ARTICLE = re.compile(r"(?:News)?Article|BlogPosting|Report")
-_PRODUCT = re.compile(r"Product\b|Offer\b")
-_FORUM = re.compile(r"DiscussionForum|QAPage|Question")
-_LIST = re.compile(r"ItemList|CollectionPage|SearchResults")
+_PRICE = later(r"[$€£¥]\s?\d")
+_PRICE_AFTER = later(r"\d\s?[€£]")
+_DATE = later(r"/(?:19|20)\d\d[/-]?\d{1,2}|\d{6,}")
+_TYPE = later(r'"@type"\s*:\s*\[?\s*"(\w+)"')
+_ARTICLE = later(r"(?:News)?Article|BlogPosting|Report")
+_PRODUCT = later(r"Product\b|Offer\b")
+_FORUM = later(r"DiscussionForum|QAPage|Question")
+_LIST = later(r"ItemList|CollectionPage|SearchResults")
 _PATHS = (
-    re.compile(r"/(?:products?|p|dp|item|shop|pd|sku)/"),
-    re.compile(
+    later(r"/(?:products?|p|dp|item|shop|pd|sku)/"),
+    later(
         r"forum|/threads?[/.-]|/topic[/-]|/topics/\d|viewtopic|/t/|/questions?/|discussion|community|showthread|/comments/"
     ),
-    re.compile(r"docs?\b|documentation|/api|reference|manual|guide|tutorial|wiki|/man/|help|\bkb\b"),
-    re.compile(
-        r"categor|collection|/tags?/|/c/|search|\blist|archive|browse|directory|/blog/?$|/news/?$|catalog|/shop/?$"
-    ),
-    re.compile(r"/(?:blog|news|article|story|stories|post)s?/."),
+    later(r"docs?\b|documentation|/api|reference|manual|guide|tutorial|wiki|/man/|help|\bkb\b"),
+    later(r"categor|collection|/tags?/|/c/|search|\blist|archive|browse|directory|/blog/?$|/news/?$|catalog|/shop/?$"),
+    later(r"/(?:blog|news|article|story|stories|post)s?/."),
 )
-_GENERATOR = re.compile(r"sphinx|docbook|javadoc|mkdocs|docusaurus|hugo|gatsby|jekyll|mediawiki|doxygen|vitepress")
+_GENERATOR = later(r"sphinx|docbook|javadoc|mkdocs|docusaurus|hugo|gatsby|jekyll|mediawiki|doxygen|vitepress")
 _BODY = (
-    re.compile(r"single|article|post-"),
-    re.compile(r"product"),
-    re.compile(r"archive|categor|collection|home|search|list"),
-    re.compile(r"forum|topic|thread|question"),
+    later(r"single|article|post-"),
+    later(r"product"),
+    later(r"archive|categor|collection|home|search|list"),
+    later(r"forum|topic|thread|question"),
 )
 
 

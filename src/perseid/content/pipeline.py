@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -293,6 +292,8 @@ def _document(page: Page, options: ScrapeOptions, content: _Content) -> Document
 
 
 def _phrase(status: int) -> str:
+    from http import HTTPStatus  # noqa: PLC0415  start-up time
+
     try:
         return HTTPStatus(status).phrase
     except ValueError:

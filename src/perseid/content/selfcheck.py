@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perseid.content.fences import Part, split
 from perseid.content.inked import Inked, counted, inked, letters
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +23,8 @@ _ITEM = re.compile(r"(?:(?:[-*+]|\d+[.)]) +)+(?=\|)")
 """Markers of list items whose first block is a table."""
 _DELIMITER = re.compile(r"[ >]*\|(?:\s*:?-+:?\s*\|)+\s*$")
 # What is looked for first in these stands first, for speed.
-_TARGET = re.compile(r"\](?<!\\\])\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
-_IMAGE = re.compile(
+_TARGET = later(r"\](?<!\\\])\(\s*(?!https?:|mailto:|tel:|ftp:|sms:|[a-z][a-z0-9+.-]*:)([^)\s]*)", re.IGNORECASE)
+_IMAGE = later(
     r"!\[[^\]\n]*\]\((?:\)|<>|data:|[^)\s]*/(?:placeholder|spacer|blank|lazyload|1x1|transparent)\.(?:gif|png|svg|jpg)\b)",
     re.IGNORECASE,
 )
@@ -35,12 +36,12 @@ _TARGETS = re.compile(
     rb'\]\(((?:https?://|mailto:|tel:|ftp:|sms:)[^)\x00-\x20\x7f]*+(?: "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+")?+)?'
 )
 """What follows on the text of a link: its good target with its title, else nothing."""
-_INSIDE_LINK = re.compile(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
-_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_INSIDE_LINK = later(r'\]\([^)\s]*(?: "(?:[^"\\\n]|\\.)*")?')
+_SPAN = later(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{2,5});")
 _LEADS = (b"\xc3", b"\xd0", b"\xe9", b"\xe7")
 """First bytes of the characters that what was decoded twice begins with."""
-_FOLLOWED = re.compile(b"\xc3[\x80-\xbf][\xc2\xc5\xc6\xcb\xe2]")
+_FOLLOWED = later(b"\xc3[\x80-\xbf][\xc2\xc5\xc6\xcb\xe2]")
 """Such a character before one that windows-1252 has above ASCII: rare in good text, where vowels are alone."""
 # UTF-8 that was read as windows-1252 (Latin, punctuation, Greek, Cyrillic) or windows-1251, and U+FFFD as GBK.
 _HIGH = (
@@ -52,7 +53,7 @@ _HIGH_1251 = (
     "\u0490\u0404\u0407\u0406\u0456\u0491\u0454\u0457\u0458\u0405\u0455\xb0\xb1\xb5\xb6\xb7\xbb\u2021\u20ac\u2030"
     "\u2039\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u2122\xa0"
 )
-_TWICE_DECODED = re.compile(
+_TWICE_DECODED = later(
     f"[\xc2-\xc5\xce-\xd1\xd7-\xd9][{_HIGH}]|\xe2[{_HIGH}]{{2}}|[\xe3-\xe9][{_HIGH}]{{2}}|\xf0\u0178"
     f"|[\u0420\u0421][{_HIGH_1251}]|\u951f\u65a4\u62f7|\u70eb\u70eb"
 )

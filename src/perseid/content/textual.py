@@ -6,12 +6,14 @@ import re
 
 import orjson
 
+from perseid.pattern import later
+
 _LONGEST_PRETTY = 5_000_000
-_FENCE = re.compile(r"^\s{0,3}(`{3,})", re.MULTILINE)
-_TITLE = re.compile(r"^#\s+(\S.*?)\s*#*\s*$", re.MULTILINE)
-_SETEXT = re.compile(r"\A\s*(\S[^\n]*)\n=+\s*(?:\n|\Z)")
-_FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.MULTILINE)
+_FENCE = later(r"^\s{0,3}(`{3,})", re.MULTILINE)
+_TITLE = later(r"^#\s+(\S.*?)\s*#*\s*$", re.MULTILINE)
+_SETEXT = later(r"\A\s*(\S[^\n]*)\n=+\s*(?:\n|\Z)")
+_FRONT_MATTER = later(r"\A---\s*\n(.*?)\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = later(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.MULTILINE)
 _LANGUAGES = {
     "text/css": "css", "text/javascript": "javascript", "application/javascript": "javascript",
     "application/x-javascript": "javascript", "application/yaml": "yaml", "application/x-yaml": "yaml",

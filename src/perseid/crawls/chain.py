@@ -38,6 +38,8 @@ _SITE_AWAY = frozenset(
     )
 )
 
+_WAITED_FOR = frozenset({CrawlKind.SCRAPE, CrawlKind.MAP})
+
 
 class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's bounds on fetching, as far as a job must know them."""
@@ -263,7 +265,7 @@ class Chain:
 
     def _noted(self, result: outcome.Outcome) -> End:
         # Who waits tries again soon or learns that the host is down: no reason to keep the next one waiting.
-        if result.note is not None and not self._somebody_waits:
+        if result.note is not None and self.context.crawl.kind not in _WAITED_FOR:
             self._notes.append(result.note)
         if isinstance(result.end, Again):
             return msgspec.structs.replace(result.end, hops=self._state())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 
 from perseid.dom import tree as trees
 from perseid.dom import url as urls
 from perseid.errors import ConfigError
 from perseid.model.options import ScrapeOptions
 from perseid.model.terms import Webhook
+from perseid.pattern import later
 
 # RFC 9110, 5.1 and 5.6.2; RFC 6265, 4.1.1 for cookie values, read as leniently as browsers send them.
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNSENDABLE = re.compile(r"[\0\r\n]")
-_UNSENDABLE_COOKIE = re.compile(r"[\x00-\x1f\x7f;]")
+_TOKEN = later(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNSENDABLE = later(r"[\0\r\n]")
+_UNSENDABLE_COOKIE = later(r"[\x00-\x1f\x7f;]")
 _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 SIGNATURE = "X-Firecrawl-Signature"
 """Header that proves where a delivery comes from."""

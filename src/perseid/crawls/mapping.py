@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-_WORD = re.compile(r"[^\W_]+")
+from perseid.pattern import later
+
+_WORD = later(r"[^\W_]+")
 
 
 class MapLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

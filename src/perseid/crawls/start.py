@@ -22,11 +22,12 @@ from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.options import CrawlOptions, Format, ScrapeOptions
 from perseid.model.terms import Terms, Webhook
+from perseid.pattern import later
 from perseid.ports.store import NewCrawl, NewUrl
 
 _LONGEST_S = 365 * 86_400
 _NO_TERMS = Terms()
-_BARE_HOST = re.compile(
+_BARE_HOST = later(
     r"^[a-z0-9.-]+\.[a-z]{2,}(:\d+)?(/|$|\?)|^localhost(:\d+)?(/|$)|^\d+\.\d+\.\d+\.\d+(:\d+)?(/|$)", re.IGNORECASE
 )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from perseid.dom.node import OTHER, TEXT, UNMARKED, Flat, Node, Tree
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _DEPTH = 2_000
 """Lexbor's tree construction is quadratic in depth, so deeper elements lose their tags, never their text."""
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]{0,63})[^>]{0,2000}>")
+_TAG = later(r"<(/?)([a-zA-Z][^\s/>]{0,63})[^>]{0,2000}>")
 _VOID = "area base br col embed hr img input link meta param source track wbr"
 _UNCLOSED = "p li dt dd tr td th thead tbody tfoot option optgroup rp rt html head body script style"
 _FLAT_TAGS = frozenset(f"{_VOID} {_UNCLOSED}".split())

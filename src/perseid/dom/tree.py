@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from perseid.dom.lexbor import LexborTree
 from perseid.dom.node import OTHER, TEXT, Backend, Flat, Node, Tree
 from perseid.dom.turbo import TurboTree
 
@@ -22,10 +21,16 @@ def parse(html: str, *, backend: Literal["auto", "turbohtml", "lexbor"] = "auto"
         except UnicodeEncodeError:
             html = html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if backend == "lexbor":
-        return LexborTree(html)
+        return _with_lexbor(html)
     if backend == "turbohtml":
         return TurboTree(html)
     try:
         return TurboTree(html)
     except Exception:  # noqa: BLE001  # a young C parser: whatever it raises, the page is not lost
-        return LexborTree(html)
+        return _with_lexbor(html)
+
+
+def _with_lexbor(html: str) -> Tree:
+    from perseid.dom.lexbor import LexborTree  # noqa: PLC0415  start-up time, and hardly a page needs it
+
+    return LexborTree(html)

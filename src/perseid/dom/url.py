@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import upa_url  # type: ignore[import-untyped]  # ships no types; this module is its typed face
 
+from perseid.pattern import later
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,10 +29,10 @@ _ABSOLUTE = re.compile(rf"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+/{_PLAIN
 """As the standard writes it; labels with a double hyphen may be punycode and are none of these."""
 _END = r"(?=\n|\Z)"
 # Relative links, each on a line of its own, by what they are appended to.
-_IN_PAGE = re.compile(rf"\n(?={_SECTION}{_END})")
-_IN_SITE = re.compile(rf"\n(?=/{_PLAIN}{_END})")
+_IN_PAGE = later(rf"\n(?={_SECTION}{_END})")
+_IN_SITE = later(rf"\n(?=/{_PLAIN}{_END})")
 _IN_FOLDER = re.compile(rf"\n(?=[A-Za-z0-9_~-])(?![A-Za-z0-9.+-]*:)(?={_PLAIN}{_END})")
-_ABOVE = [re.compile(rf"\n(?:\.\./){{{steps}}}(?={_PLAIN}{_END})") for steps in range(1, 9)]
+_ABOVE = [later(rf"\n(?:\.\./){{{steps}}}(?={_PLAIN}{_END})") for steps in range(1, 9)]
 
 DEFAULT_PORT = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 """The special schemes of the standard that have one; it never shows in a serialised URL."""

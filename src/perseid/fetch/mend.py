@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from perseid.pattern import later
+
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _SOUND = re.compile(
     rb"\s*HTTP/1\.[01] \d{3}[^\0\n]*\n(?:(?!content-length|transfer-encoding)" + _TOKEN + rb":[^\0\n]*\n"
     rb"|content-length:[ \t]*\d+[ \t]*\r?\n|transfer-encoding:[ \t]*chunked\r?\n)*\r?\n",
     re.IGNORECASE,
 )
-_FIELD = re.compile(rb"(" + _TOKEN + rb")[ \t]*:(.*)", re.DOTALL)
-_STATUS_LINE = re.compile(rb"HTTP/(?:(1\.[01])|[0-9.]+)[ \t]+(\d{3})(.*)", re.IGNORECASE | re.DOTALL)
+_FIELD = later(rb"(" + _TOKEN + rb")[ \t]*:(.*)", re.DOTALL)
+_STATUS_LINE = later(rb"HTTP/(?:(1\.[01])|[0-9.]+)[ \t]+(\d{3})(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def is_sound(head: bytes) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from perseid.pattern import later
+
 _MONTH_VIEWS = (10, 2)
 _DAY_VIEWS = (3, 1)
 _FIRST_YEAR, _FREE_AHEAD = 1900, 20
@@ -24,9 +26,9 @@ _CALENDAR = (
 _EVENTS = ("termine", "veranstaltung", "timetable", "booking", "availability")
 _EVENT = re.compile(r"\bevents?\b")
 _DATE = r"(\d{4})(?:[-/](0?[1-9]|1[0-2])(?:[-/](0?[1-9]|[12]\d|3[01]))?|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?)"
-_ANYWHERE = re.compile(rf"(?<![\d.]){_DATE}(?![\d.])|/((?:19|2[01])\d\d)(?=/?(?:$|\?))")
-_AT_END = re.compile(rf"/{_DATE}(?=/?(?:$|\?))|[?&][^=&]+={_DATE}(?=&|$)")
-_FULL = re.compile(r"(?<!\d)(\d{4})/(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])(?=/|$)")
+_ANYWHERE = later(rf"(?<![\d.]){_DATE}(?![\d.])|/((?:19|2[01])\d\d)(?=/?(?:$|\?))")
+_AT_END = later(rf"/{_DATE}(?=/?(?:$|\?))|[?&][^=&]+={_DATE}(?=&|$)")
+_FULL = later(r"(?<!\d)(\d{4})/(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])(?=/|$)")
 
 _YEARS = frozenset({"year", "yr", "y", "yyyy", "cal_year", "calyear", "jahr", "annee", "ano"})
 _DATES = frozenset({"date", "ym", "ymd", "start", "from", "start_date", "startdate", "month", "day", "week"})

@@ -21,6 +21,7 @@ from urllib.parse import unquote_to_bytes
 from perseid.dom import tree as trees
 from perseid.dom import url as urls
 from perseid.links.textlinks import discover_text
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,11 +51,11 @@ _ALL = ",".join(("a[href]", "area[href]", "iframe", "frame[src]", "embed[src]", 
 TAGS = _OTHERS | {"a", "link", "meta", "base"}
 """The elements that links are read from, save clickable ones that are no links."""
 
-_REFRESH = re.compile(
+_REFRESH = later(
     r"\s*(\d+)(?:\.[\d.]*)?\s*[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_DATA_HTML = re.compile(r"\s*data:\s*(?:text/html|application/xhtml\+xml)([^,]{0,200}),", re.IGNORECASE)
+_DATA_HTML = later(r"\s*data:\s*(?:text/html|application/xhtml\+xml)([^,]{0,200}),", re.IGNORECASE)
 
 
 class Refresh(NamedTuple):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from perseid.pattern import later
+
 MAX_LENGTH = 4096
 
-_QUANTIFIER = re.compile(r"\{\d+(?:,\d*)?\}")
-_GROUP_NAME = re.compile(r"\?P?<([A-Za-z_$][\w$]*)>", re.ASCII)
-_FLAGGED = re.compile(r"\?(?:[ims]+(?:-[ims]+)?|-[ims]+):")
-_NAMED_BACKREFERENCE = re.compile(r"k<([A-Za-z_$][\w$]*)>", re.ASCII)
-_CODE = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|c([A-Za-z])")
-_PROPERTY = re.compile(r"[pP]\{[A-Za-z_=]+\}")
-_NUMBER = re.compile(r"[1-9]\d?")
+_QUANTIFIER = later(r"\{\d+(?:,\d*)?\}")
+_GROUP_NAME = later(r"\?P?<([A-Za-z_$][\w$]*)>", re.ASCII)
+_FLAGGED = later(r"\?(?:[ims]+(?:-[ims]+)?|-[ims]+):")
+_NAMED_BACKREFERENCE = later(r"k<([A-Za-z_$][\w$]*)>", re.ASCII)
+_CODE = later(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|c([A-Za-z])")
+_PROPERTY = later(r"[pP]\{[A-Za-z_=]+\}")
+_NUMBER = later(r"[1-9]\d?")
 
 
 class PatternSyntaxError(ValueError):

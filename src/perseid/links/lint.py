@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from perseid.dom import url as urls
 from perseid.links.patterns import Patterns, clipped, from_glob, looks_like_glob
 from perseid.links.startpath import StartPath
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from perseid.model.options import ScopeRules
 
-_GROUP_SYNTAX = re.compile(r"\(\?(?:[:=!]|<[=!])")
-_QUERY = re.compile(r"\\\?|\[\^?[^\]]*\?[^\]]*\]|[=&]|\*\?\*")
+_GROUP_SYNTAX = later(r"\(\?(?:[:=!]|<[=!])")
+_QUERY = later(r"\\\?|\[\^?[^\]]*\?[^\]]*\]|[=&]|\*\?\*")
 _META = frozenset(".*+?()[]{}|^$\\")
-_PLAIN = re.compile(r"/?[\w/%-]+")
-_NON_ASCII_CLASS = re.compile(r"\[[^\]]*[^\x00-\x7f][^\]]*\]")
+_PLAIN = later(r"/?[\w/%-]+")
+_NON_ASCII_CLASS = later(r"\[[^\]]*[^\x00-\x7f][^\]]*\]")
 
 
 def lint(rules: ScopeRules, start_url: str) -> list[str]:

@@ -15,11 +15,6 @@ from perseid.links.javascript import PatternSyntaxError, translate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-try:
-    import re2  # type: ignore[import-untyped]  # ships no types
-except ImportError:  # the optional extra
-    re2 = None
-
 TIMEOUT_S = 0.05
 """For one pattern on one URL."""
 
@@ -45,7 +40,7 @@ class Patterns:
         self._linear: Any = None
         self._ordinals: list[int] = []
         """Which of the patterns the linear engine holds, by its own numbering."""
-        if linear and re2 is not None and compiled:
+        if linear and compiled:
             self._linear, self._ordinals = _linear_set([each.pattern for each in compiled])
         self._bounded = [(ordinal, each) for ordinal, each in enumerate(compiled) if ordinal not in self._ordinals]
         self._overruns = dict.fromkeys(range(len(self.sources)), 0)
@@ -132,7 +127,11 @@ def _compile(pattern: str) -> Any:
 
 
 def _linear_set(translated: Sequence[str]) -> tuple[Any, list[int]]:
-    """RE2 over all the patterns it can read, at once, and which of them those are."""
+    """RE2 over all the patterns it can read, at once, and which of them those are; none where it is not installed."""
+    try:
+        import re2  # type: ignore[import-untyped]  # noqa: PLC0415  ships no types; start-up time
+    except ImportError:  # the optional extra
+        return None, []
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True

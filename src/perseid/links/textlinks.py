@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from perseid.pattern import later
+
 _BARE = r"(?:https?://|www\.)[^\s<>\"`|\\^{}\x00-\x1f\u3000-\u303f\uff00-\uffef]+"
 """Full-width punctuation ends an address: Chinese and Japanese text puts no space there."""
 _BARE_IN_MARKDOWN = _BARE.replace(r"[^\s", r"[^\s\[\]")
-_PLAIN = re.compile(rf"(?<![A-Za-z0-9_@/.-]){_BARE}", re.IGNORECASE)
-_TOKEN = re.compile(
+_PLAIN = later(rf"(?<![A-Za-z0-9_@/.-]){_BARE}", re.IGNORECASE)
+_TOKEN = later(
     r"\\[!-/:-@\[-`{-~]"
     r"|(?P<fence>^ {0,3}(?:`{3,}|~{3,}))"
     r"|(?P<ticks>`+)"
@@ -19,12 +21,12 @@ _TOKEN = re.compile(
     rf"|(?<![A-Za-z0-9_@/.-])(?P<bare>{_BARE_IN_MARKDOWN})",
     re.IGNORECASE | re.MULTILINE,
 )
-_DESTINATION = re.compile(
+_DESTINATION = later(
     r"\(\s{0,20}(?:<([^<>\n]*)>|((?:[^\s()\\<]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|"
     r"\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))"
 )
-_DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]{1,999}\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE)
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_DEFINITION = later(r"^ {0,3}\[(?!\^)[^\]\n]{1,999}\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE)
+_ESCAPED = later(r"\\([!-/:-@\[-`{-~])")
 _LONGEST_SPAN = 10_000
 _CLOSERS = {")": "(", "]": "["}
 

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from perseid.links.calendars import far_date
+from perseid.pattern import later
 
 MAX_URL = 2048
 """Characters of path and query."""
@@ -25,15 +26,15 @@ THIS_YEAR = 2026
 _MAX_RUN = 20
 """Segments in the longest run whose repetition is looked for."""
 _YEARLIKE = re.compile(r"[0-9]{4}")
-_SESSION = re.compile(
+_SESSION = later(
     r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|zenid|osc+sid|xtcsid|bv_?sessionid|sessid"
 )
 _PERHAPS_SESSION = frozenset({"sid", "sessionid", "session_id", "session-id", "ssid", "s_id", "cfid", "session"})
-_TOKEN = re.compile(r"(?=.{0,99}[A-Za-z])(?=.{0,99}\d)[A-Za-z0-9]{6,}|[0-9A-Fa-f-]{32,}|[A-Za-z0-9]{16,}|\d{10,}")
-_WORDS = re.compile(r"[A-Za-z]*\d*")
+_TOKEN = later(r"(?=.{0,99}[A-Za-z])(?=.{0,99}\d)[A-Za-z0-9]{6,}|[0-9A-Fa-f-]{32,}|[A-Za-z0-9]{16,}|\d{10,}")
+_WORDS = later(r"[A-Za-z]*\d*")
 """What the name `session` also takes, as of a conference or a parliament: `winter2023`."""
-_PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid|sessionid)=[^/;]+", re.IGNORECASE)
-_COOKIELESS = re.compile(r"/(\([SAF]\([A-Za-z0-9_-]{12,}\)\))")
+_PATH_SESSION = later(r";(jsessionid|phpsessid|sid|sessionid)=[^/;]+", re.IGNORECASE)
+_COOKIELESS = later(r"/(\([SAF]\([A-Za-z0-9_-]{12,}\)\))")
 
 
 class Trap(NamedTuple):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC
-from email.utils import parsedate_to_datetime
+
+from perseid.pattern import later
 
 MAX_RETRY_AFTER_S = 3600.0
-_DELTA = re.compile(r"\+?[0-9]{1,18}(?:\.[0-9]{0,9})?", re.ASCII)
+_DELTA = later(r"\+?[0-9]{1,18}(?:\.[0-9]{0,9})?", re.ASCII)
 
 
 def parse_retry_after(value: str | None, *, now_us: int, cap_s: float = MAX_RETRY_AFTER_S) -> float | None:
@@ -20,6 +21,8 @@ def parse_retry_after(value: str | None, *, now_us: int, cap_s: float = MAX_RETR
         return min(float(text), cap_s)
     if not text or len(text) > 64 or text[0] in "+-0123456789":
         return None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415  start-up time, and few send dates
+
     try:
         when = parsedate_to_datetime(text)
         at_us = int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1_000_000)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
+from perseid.pattern import later
+
 MASK = "***"
 
-_USERINFO = re.compile(r"([a-z][a-z0-9+.-]{1,20}://)[^\s/?#@]{0,512}@", re.IGNORECASE)
-_PARAMETER = re.compile(
+_USERINFO = later(r"([a-z][a-z0-9+.-]{1,20}://)[^\s/?#@]{0,512}@", re.IGNORECASE)
+_PARAMETER = later(
     r"([?&;](?:[a-z0-9_.-]{0,40}[_.-])?"
     r"(?:token|key|apikey|secret|password|passwd|pwd|auth|sig|signature|session|sessionid|sid|jwt)=)[^&#\s\"']+",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
-    r"\b((?:proxy-)?authorization|cookie|set-cookie|x-api-key)(\"?\s*[:=]\s*\"?)[^\r\n\"]+", re.IGNORECASE
-)
+_HEADER = later(r"\b((?:proxy-)?authorization|cookie|set-cookie|x-api-key)(\"?\s*[:=]\s*\"?)[^\r\n\"]+", re.IGNORECASE)
 _SECRET_NAMES = frozenset(
     {
         "authorization", "proxy_authorization", "cookie", "cookies", "set_cookie", "headers", "password", "passwd",

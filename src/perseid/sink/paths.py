@@ -17,22 +17,24 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from perseid.pattern import later
+
 MAX_NAME = 150
 """Longest file or folder name in bytes; file systems allow 255."""
 MAX_PATH = 600
 """Longest path in bytes; macOS allows 1,024 with the folder it stands in."""
 
-_PLAIN_FOLDER = re.compile(r"[a-z0-9_][a-z0-9_.+=()-]*(?<!\.)(?<!\.md)", re.ASCII)
+_PLAIN_FOLDER = later(r"[a-z0-9_][a-z0-9_.+=()-]*(?<!\.)(?<!\.md)", re.ASCII)
 _PLAIN_FILE = re.compile(r"[a-z0-9_][a-z0-9_.+=()-]*", re.ASCII)
 _URL = re.compile(r"(https?)://([^/?#]*)(/[^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
-_PIECE = re.compile(r"(?:%[0-9A-Fa-f]{2})+|[A-Za-z0-9_.+=()&-]+|~|.", re.DOTALL)
-_SAFE = re.compile(r"[A-Za-z0-9_.+=()&-]+|~")
+_PIECE = later(r"(?:%[0-9A-Fa-f]{2})+|[A-Za-z0-9_.+=()&-]+|~|.", re.DOTALL)
+_SAFE = later(r"[A-Za-z0-9_.+=()&-]+|~")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
 _DEVICE = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9]|lpt[0-9])(?![^.])", re.IGNORECASE)
 _LONGEST_PLAIN = MAX_NAME - 8
 _ELSEWHERE = "~other"
-_PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+_PORT = later(r"[1-9][0-9]{0,4}", re.ASCII)
 _OWN_PORT = {"http": "80", "https": "443"}
 
 

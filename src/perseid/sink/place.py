@@ -11,7 +11,6 @@ OUT/.perseid/                 the store, and beside it:
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -128,12 +127,12 @@ def _move_in(place: Place) -> None:
         if not fresh.exists():
             continue  # moved before the crash
         if name == PAGES and shown.exists():
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
             shown.rename(old)
         fresh.replace(shown)
     place.swap.unlink()
-    shutil.rmtree(old, ignore_errors=True)
-    shutil.rmtree(place.next, ignore_errors=True)
+    _remove(old)
+    _remove(place.next)
 
 
 def load_record(place: Place) -> Record | None:
@@ -150,7 +149,14 @@ def save_record(place: Place, record: Record) -> None:
 
 def discard_next(place: Place) -> None:
     """Forget a staged result that will not be finished."""
-    shutil.rmtree(place.next, ignore_errors=True)
+    _remove(place.next)
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # noqa: PLC0415  start-up time, and the usual crawl removes nothing
+
+    if folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -25,3 +25,10 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys\nfrom perseid.cli.main import app\ntry:\n    app(['crawl', '--help'])\nexcept SystemExit:\n    pass"
     )
     assert not loaded(code) & HEAVY
+
+
+def test_a_crawl_leaves_out_what_few_pages_need() -> None:
+    modules = loaded(
+        "import perseid.runtime\nimport perseid.cli.session\nfrom perseid.dom.tree import parse\nparse('<p>a')"
+    )
+    assert not modules & {"selectolax", "re2", "email", "html", "zipfile", "pypdfium2"}

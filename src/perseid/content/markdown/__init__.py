@@ -11,6 +11,7 @@ from perseid.content.inked import CONTROLS, Inked, inked
 from perseid.content.markdown import turbo
 from perseid.content.markdown.plain import plain_text
 from perseid.content.markdown.writer import Writer
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,20 +20,20 @@ if TYPE_CHECKING:
 
 _INVISIBLE = ("\xad", "\u200b", "\u2060", "\ufeff")
 """Soft hyphens and zero-width characters: they break words for search and say nothing in text."""
-_ENTITY = re.compile(r"&#(\d{2,5});")
+_ENTITY = later(r"&#(\d{2,5});")
 """The first writer's way to keep white space at the edge of a line; what stood in the page is escaped."""
-_ENTITIES = re.compile(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
+_ENTITIES = later(r"(?<!\\)&#\d{2,5};(?: *&#\d{2,5};)*")
 _EDGES = frozenset({"# ", "- ", "| ", "> "})
 _BREAKS = re.compile(r" *\n([ >]*)\\(?:\n[ >]*\\)*(?=\n)")
 _MARKER = r"(?:[-*+]|\d+[.)])"
-_LATE_ITEM = re.compile(
+_LATE_ITEM = later(
     # Not before rules and other empty items: markers alone on a line would be a rule themselves.
     rf"^([ >]*+)((?:{_MARKER} )*{_MARKER}) *+\n(?:[ >]*\n)*+\1 {{2,}}+(?=\S)(?!(?:---|{_MARKER} *)$)",
     re.MULTILINE,
 )
 _DEEPEST = 10
 """Passes in which markers that stand alone are joined with what follows; each halves how many are nested."""
-_BARE_ITEM = re.compile(rf"(?:^|\n)([ >]*)(?:{_MARKER} )+\n\Z")
+_BARE_ITEM = later(rf"(?:^|\n)([ >]*)(?:{_MARKER} )+\n\Z")
 
 
 def to_markdown(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | None]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from perseid.content.escape import escaped
 from perseid.content.markdown.marks import emphasis, is_permalink, raised
 from perseid.content.markdown.source import image_source, largest
 from perseid.dom.tree import OTHER, TEXT
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,8 @@ _BLOCKS = """address article aside blockquote body center dd details dialog dir 
 BLOCKS = frozenset(_BLOCKS.split())
 _STRONG, _ITALIC, _STRUCK = frozenset({"strong", "b"}), frozenset({"em", "i"}), frozenset({"del", "s", "strike"})
 _CODE = frozenset({"code", "kbd", "samp", "tt"})
-_BLANK = re.compile(r"[ \t\n\r\f]+")
-_TICKS = re.compile(r"`+")
+_BLANK = later(r"[ \t\n\r\f]+")
+_TICKS = later(r"`+")
 _DEEPEST = 150
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_EDGE = re.compile(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
+from perseid.pattern import later
+
+_EDGE = later(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOTALL)
 _EDGY = frozenset(("", "<", ">", "\\", "\x01"))
 """What a line break begins or ends with, beside white space."""
 _TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")  # noqa: RUF001  # full-width marks are meant

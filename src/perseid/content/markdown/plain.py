@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from perseid.content.markdown.inline import BLOCKS, SKIPPED
 from perseid.dom.tree import OTHER, TEXT
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from perseid.dom.tree import Node, Tree
 
-_BLANK = re.compile(r"[ \t\n\r\f]+")
+_BLANK = later(r"[ \t\n\r\f]+")
 _APART = frozenset({"td", "th"})
 
 

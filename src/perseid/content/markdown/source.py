@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from perseid.pattern import later
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,9 +15,9 @@ _LAZY = (
     "data-full-src", "data-hi-res-src", "data-echo", "data-image", "nitro-lazy-src",
 )  # fmt: skip
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "nitro-lazy-srcset")
-_CANDIDATE = re.compile(r"\s*,*\s*(\S+?)(,+(?=\s|$)|\s+([\d.]+)([wxh])(?:\s+[\d.]+[wh])?\s*(?:,|$)|\s*(?:,\s|$))")
+_CANDIDATE = later(r"\s*,*\s*(\S+?)(,+(?=\s|$)|\s+([\d.]+)([wxh])(?:\s+[\d.]+[wh])?\s*(?:,|$)|\s*(?:,\s|$))")
 _STAND_IN = r"(?:blank|spacer|transparent|1x1|pixel|loading|loader|lazy\w*|placeholder\w*)"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = later(
     rf"(?:^|[/_-]){_STAND_IN}(?:[-_](?:{_STAND_IN}|image|img|data|gif|bg|avatar|\d+x\d+|[0-9a-f]{{1,10}}))*"
     r"\.(?:gif|png|svg|jpe?g|webp)(?:[?#]|$)",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ from perseid.content.markdown.inline import BLOCKS, BREAK, SKIPPED, Inline, titl
 from perseid.content.markdown.inline import destination as target
 from perseid.content.markdown.writer_table import Tables
 from perseid.dom.tree import OTHER, TEXT
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,8 @@ _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _BLOCK_CSS = ", ".join(sorted(BLOCKS - {"html", "body", "noscript"}))
 _IN_LINK_CSS = "h1, h2, h3, h4, h5, h6, pre, table"
-_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
-_BREAKS = re.compile(f"(?: *{BREAK} *)+")
+_FENCES = later(r"^\s*(`{3,})", re.MULTILINE)
+_BREAKS = later(f"(?: *{BREAK} *)+")
 _DEEPEST = 100
 
 

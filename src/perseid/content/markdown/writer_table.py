@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from perseid.content.markdown.grid import Cell, fill, is_number_run
 from perseid.content.markdown.inline import BLOCKS, BREAK, SKIPPED, code_span
 from perseid.dom.tree import OTHER, TEXT
+from perseid.pattern import later
 
 if TYPE_CHECKING:
     from perseid.content.markdown.writer import Writer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _WIDEST = 60
-_BREAKS = re.compile(f"(?: *{BREAK} *)+")
+_BREAKS = later(f"(?: *{BREAK} *)+")
 _CODE_CSS = "pre, code, .code, .blob-code, .hljs-ln-code, .crayon-code"
 
 

@@ -6,7 +6,6 @@ regular expression over what it reads. Its work is linear in the input.
 
 from __future__ import annotations
 
-from html.entities import html5
 from typing import TYPE_CHECKING
 
 from perseid.links.sitemap.plain import forgiving
@@ -169,6 +168,8 @@ def unescape(text: str) -> str:
 
 def _reference(name: str) -> str | None:
     if not name.startswith("#"):
+        from html.entities import html5  # noqa: PLC0415  start-up time, and few feeds need it
+
         return html5.get(name + ";")
     try:
         code = int(f"0{name[1:]}", 0) if name[1:2] in {"x", "X"} else int(name[1:])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ SAFE_SQLITE = (3, 51, 3)
 _NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "glusterfs", "ceph"}
 )
+_MIGRATIONS = Path(__file__).with_name("migrations")
 _APPLICATION_ID = 0x50455253  # "PERS"
 
 Connection = apsw.Connection
@@ -78,14 +78,7 @@ def connect(path: Path, *, cache_kib: int, busy_timeout_s: float) -> Connection:
 
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the schema to the newest version, under the write lock."""
-    scripts = sorted(
-        (
-            entry
-            for entry in resources.files(__package__).joinpath("migrations").iterdir()
-            if entry.name.endswith(".sql")
-        ),
-        key=lambda entry: entry.name,
-    )
+    scripts = sorted(_MIGRATIONS.glob("*.sql"))
     with _errors(path):
         connection.execute("BEGIN IMMEDIATE")
         try:
