@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 
@@ -12,6 +13,7 @@ from perseid.fetch.broken import BodyTruncated, HungUp
 from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
 from perseid.fetch.pool import PoolOptions
+from perseid.fetch.resolver import Found
 from perseid.fetch.wire import Wire
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
@@ -181,3 +183,21 @@ async def test_who_leaves_during_tls_leaves_no_socket_that_others_trip_over(
         answer = await fetcher.fetch(request)
         assert isinstance(answer, Response), answer
         await fetcher.close()
+
+
+async def test_a_refused_address_does_not_hide_that_another_is_away(make_fetcher: Callable[..., HttpFetcher]) -> None:
+    """Blocked would be for good; away is tried again."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.2", 0))
+        port = nobody.getsockname()[1]
+        fetcher = make_fetcher(allowance=Allowance.parse("127.0.0.2"))
+        found = [Found(socket.AF_INET, "127.0.0.1"), Found(socket.AF_INET, "127.0.0.2")]
+        fetcher._pool._resolver._ask = lambda _host: found
+        answer = await fetcher.fetch(FetchRequest(url=f"http://two.test:{port}/"))
+        found.pop()
+        await fetcher.close()
+        alone = await fetcher.fetch(FetchRequest(url=f"http://two.test:{port}/"))
+    assert isinstance(answer, FetchFailure)
+    assert (answer.code, answer.retryable) == (FailureCode.CONNECTION, True)
+    assert isinstance(alone, FetchFailure)
+    assert (alone.code, alone.retryable) == (FailureCode.BLOCKED_ADDRESS, False)
