@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 SERVER := $(VENV)/.server
 DEV := $(VENV)/.dev
+COMPILED := $(VENV)/.compiled
 ARGS ?=
 export URL OUT
 
@@ -16,18 +17,18 @@ export URL OUT
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: $(DEV) ## .venv with the package (editable) and the tools of its development
+setup: $(DEV) $(COMPILED) ## .venv with the package (editable) and the tools of its development
 
-serve: $(SERVER) ## the HTTP API on http://127.0.0.1:3002 (ARGS="--workers 2 --port 8080")
+serve: $(SERVER) $(COMPILED) ## the HTTP API on http://127.0.0.1:3002 (ARGS="--workers 2 --port 8080")
 	@$(BIN)/perseid serve $(ARGS)
 
-crawl: url $(CORE) ## crawl a site: make crawl URL=https://example.org/docs/ [OUT=folder] [ARGS="--limit 100"]
+crawl: url $(CORE) $(COMPILED) ## crawl a site: make crawl URL=https://example.org/docs/ [OUT=folder] [ARGS="--limit 100"]
 	@$(BIN)/perseid crawl "$$URL" $${OUT:+--out "$$OUT"} $(ARGS)
 
 url:
 	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
 
-test: $(DEV) ## all tests
+test: $(DEV) $(COMPILED) ## all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: $(DEV) ## lint, format, types, layers
@@ -40,13 +41,13 @@ format: $(DEV) ## put the sources into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-chaos: $(DEV) ## kill crawls again and again and compare the result
+chaos: $(DEV) $(COMPILED) ## kill crawls again and again and compare the result
 	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-64} $(BIN)/python -m pytest tests/chaos $(ARGS)
 
-scale: $(DEV) ## a crawl of many pages, with its memory and pace
+scale: $(DEV) $(COMPILED) ## a crawl of many pages, with its memory and pace
 	$(BIN)/python benchmarks/scale.py $(ARGS)
 
-bench: $(DEV) ## all benchmarks
+bench: $(DEV) $(COMPILED) ## all benchmarks
 	@failed=; for file in benchmarks/*.py; do \
 		case $$file in */scale.py|*/train_*) continue;; esac; \
 		echo "== $$file"; $(BIN)/python $$file || failed="$$failed $$file"; \
@@ -81,4 +82,10 @@ $(DEV): $(SERVER) pyproject.toml
 	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"]))' \
 		> $(VENV)/dev-requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/dev-requirements.txt
+	@touch $@
+
+# Where PYTHONDONTWRITEBYTECODE is set, each start would compile all of an editable package anew. The folders stand for
+# files that were added or removed.
+$(COMPILED): $(VENV)/pyvenv.cfg $(shell find src/perseid -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
+	@$(BIN)/python -m compileall -q src/perseid
 	@touch $@
