@@ -301,6 +301,8 @@ class WorkerLoop:
         self._wake.set()
 
     def _give_back(self, leases: list[Lease]) -> None:
+        for lease in leases:
+            self._taken_in.pop(lease.job, None)
         self._finished += [Finished(lease=lease, end=Again(hops=lease.hops)) for lease in leases]
 
     def _break_off(self) -> None:

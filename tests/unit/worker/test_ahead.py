@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from perseid.worker.loop import LoopOptions
+from perseid.ports.store import NewCrawl
+from perseid.store.sqlite.store import SqliteStore
+from perseid.testing.clock import FakeClock
+from perseid.testing.conformance.store.desk import FREE, HOME, page
+from perseid.worker.loop import LoopOptions, WorkerLoop
 
 
 @pytest.mark.parametrize(
@@ -11,3 +17,16 @@ from perseid.worker.loop import LoopOptions
 )
 def test_fast_pages_are_claimed_further_ahead_within_bounds(finished, seconds, ahead):
     assert LoopOptions(concurrency=16, ahead_s=0.1).ahead(finished, seconds) == ahead
+
+
+async def test_nothing_is_remembered_of_work_that_was_given_back(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "perseid.db", defaults=FREE)
+    worker = await store.register("here", 1, 1)
+    urls = tuple(page(f"{number}") for number in range(5))
+    crawl = await store.start(NewCrawl(uid="u", url=HOME, options=b"{}", key_seed=1, first=urls))
+    loop = WorkerLoop(store, None, LoopOptions(), enroll=None, clock=FakeClock(), telemetry=None)
+    loop._take_in(await store.step(worker, (), 5))
+    assert len(loop._taken_in) == 5
+    loop.drop({crawl})
+    assert loop._taken_in == {}
+    await store.close()
