@@ -1,5 +1,6 @@
 """Spans as a collector gets them: over HTTP, in protobuf, from the tracer that a server uses."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -40,8 +41,6 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             if self.headers.get("content-encoding") == "gzip":
-                import gzip
-
                 body = gzip.decompress(body)
             got.append(body)
             self.send_response(200)

@@ -14,7 +14,7 @@ _STOPPED = """
 """
 
 STOPPED = frozenset(_STOPPED.split())
-"""Extensions that are not fetched: images, sound, films, fonts, archives, installers, binaries, scripts, slides, sheets."""
+"""Extensions that are not fetched: images, sound, films, fonts, archives, programs, scripts, slides, sheets."""
 
 _DOCUMENTS = """
     action adoc aspx asp asciidoc atom cfm cgi csv do doc docm docx dhtml epub htm html ipynb jhtml json jsonl
