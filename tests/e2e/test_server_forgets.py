@@ -33,7 +33,9 @@ def _holding(folder: Path) -> list[str]:
 def test_nothing_of_a_delivered_crawl_is_left_in_any_file(tmp_path: Path) -> None:
     site = Site()
     start = f"/{_MARK}/"
-    site.page(start, f'<title>{_MARK}</title><p>{_MARK} <a href="/{_MARK}/a">{_MARK}</a> <a href="/x.{_MARK}.png">i</a>')
+    site.page(
+        start, f'<title>{_MARK}</title><p>{_MARK} <a href="/{_MARK}/a">{_MARK}</a> <a href="/x.{_MARK}.png">i</a>'
+    )
     site.page(f"/{_MARK}/a", f"<title>{_MARK}</title><p>{_MARK}" + "<p>long text of no importance " * 20_000)
     environment = {"PERSEID_WORKER__PRUNE_S": "0.2", "PERSEID_LOG__LEVEL": "debug"}
     with in_thread(site), serving(tmp_path, environment=environment) as (url, process):
