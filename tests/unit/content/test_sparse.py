@@ -40,9 +40,19 @@ def test_the_header_of_an_article_stays() -> None:
     assert kept("<article><header><h1>Title</h1></header><p>Text</p></article>") == ["Title", "Text"]
 
 
-def test_a_page_of_more_is_judged_by_more() -> None:
-    assert kept(f"<h1>Stones</h1><p>{'All about stones. ' * 60}</p>") is None
-
-
 def test_nothing_but_clutter_is_judged_by_more() -> None:
     assert kept("<nav>Menu</nav>") is None
+
+
+_PROSE = "".join(f"<p>{'Some words of a longer text. ' * 12}</p>" for _ in range(6))
+
+
+def test_a_page_of_text_and_nothing_else_is_kept_whole() -> None:
+    texts = kept(f"<title>Report</title><h1>Report</h1>{_PROSE}<p><a href=/next>Go on</a></p>") or []
+    assert (texts[0], texts[-1], len(texts)) == ("Report", "Go on", 8)
+
+
+def test_a_longer_page_with_a_frame_or_many_links_is_judged_block_by_block() -> None:
+    links = "".join(f"<p><a href=/{n}>A link with some more words to it</a></p>" for n in range(40))
+    assert kept(f"<nav><a href=/x>Elsewhere</a></nav><h1>Report</h1>{_PROSE}") is None
+    assert kept(f"<h1>Report</h1>{_PROSE}{links}") is None
