@@ -44,7 +44,7 @@ def test_nothing_but_clutter_is_judged_by_more() -> None:
     assert kept("<nav>Menu</nav>") is None
 
 
-_PROSE = "".join(f"<p>{'Some words of a longer text. ' * 12}</p>" for _ in range(6))
+_PROSE = "".join(f"<p>{n}. {'Some words of a longer text. ' * 12}</p>" for n in range(6))
 
 
 def test_a_page_of_text_and_nothing_else_is_kept_whole() -> None:
