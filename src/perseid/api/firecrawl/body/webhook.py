@@ -10,14 +10,16 @@ from perseid.api.firecrawl.body.base import Body, refuse
 from perseid.api.firecrawl.body.url import WebUrl
 
 SIGNATURE_HEADER = "x-firecrawl-signature"
-EventName = Literal["completed", "failed", "page", "started"]
+EventName = Literal["completed", "failed", "page", "started", "cancelled"]
+DEFAULT_EVENTS: tuple[EventName, ...] = ("completed", "failed", "page", "started")
+"""Those of the contract; `cancelled` is ours, and told only to who asks for it."""
 
 
 class WebhookObject(Body):
     url: WebUrl
     headers: dict[str, str] = Field(default_factory=dict)
     metadata: dict[str, str] = Field(default_factory=dict)
-    events: list[EventName] = Field(default=["completed", "failed", "page", "started"])
+    events: list[EventName] = Field(default=list(DEFAULT_EVENTS))
 
     @field_validator("headers")
     @classmethod

@@ -12,16 +12,17 @@ _KINDS: dict[wire.EventName, EventKind] = {
     "page": EventKind.PAGE,
     "completed": EventKind.COMPLETED,
     "failed": EventKind.FAILED,
+    "cancelled": EventKind.CANCELLED,
 }
 
 
 def webhook_terms(webhook: wire.Webhook | None, version: VersionName) -> Webhook | None:
-    """An empty list of events is all of them."""
+    """An empty list of events is all of the contract's."""
     if webhook is None:
         return None
     asked = wire.as_object(webhook)
     events = EventKind(0)
-    for name in asked.events or _KINDS:
+    for name in asked.events or wire.DEFAULT_EVENTS:
         events |= _KINDS[name]
     return Webhook(
         url=with_scheme(asked.url),
