@@ -47,6 +47,7 @@ class PageJob:
         changes: ChangeTracker,
         enricher: Enricher,
         index: KnownUrls,
+        packer: Packer,
     ) -> None:
         self._converter = converter
         self._blobs = blobs
@@ -56,7 +57,7 @@ class PageJob:
         self._changes = changes
         self._enricher = enricher
         self._index = index
-        self._packer = Packer()
+        self._packer = packer
 
     async def run(self, lease: Lease, chain: Chain) -> Finished:
         arrived = await chain.follow()
