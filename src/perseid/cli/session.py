@@ -99,7 +99,7 @@ async def work(session: Session, *, show: bool) -> Outcome:
 async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progress: Progress) -> Crawl:
     client, uid = session.client, session.record.uid
     running = asyncio.create_task(
-        client.run(uid, concurrency=session.concurrency, processes=session.processes, stop=stop, followed=True)
+        client.run(uid, concurrency=session.concurrency, processes=session.processes, stop=stop)
     )
     try:
         with progress:

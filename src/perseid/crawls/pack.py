@@ -23,42 +23,13 @@ def squeeze(data: bytes) -> bytes:
 
 
 class Packer:
-    """Packs documents with one compressor, which is most of the cost of a small one; for one thread.
-
-    Who follows a crawl asks for each page as soon as the store has it. With `room` the pages packed last are kept as
-    they were, until they are asked for.
-    """
+    """Packs documents with one compressor, which is most of the cost of a small one; for one thread."""
 
     def __init__(self) -> None:
         self._compressor = ZstdCompressor(level=_LEVEL)
-        self.room = 0
-        """Bytes of JSON that are kept; none where nobody follows."""
-        self._kept: dict[bytes, tuple[bytes, Document]] = {}
-        self._size = 0
 
     def pack(self, document: Document) -> bytes:
-        line = _encoder.encode(document)
-        body = self._compressor.compress(line, mode=ZstdCompressor.FLUSH_FRAME)
-        if len(line) <= self.room // 16:
-            self._keep(body, line, document)
-        return body
-
-    def unpack(self, body: bytes) -> tuple[bytes, Document]:
-        """The JSON line of a packed document, and the document. What is kept is given away."""
-        kept = self._kept.pop(body, None)
-        if kept is None:
-            line = unpack(body)
-            return line, read(line)
-        self._size -= len(kept[0])
-        return kept
-
-    def _keep(self, body: bytes, line: bytes, document: Document) -> None:
-        if body in self._kept:
-            return
-        self._kept[body] = line, document
-        self._size += len(line)
-        while self._size > self.room:
-            self.unpack(next(iter(self._kept)))
+        return self._compressor.compress(_encoder.encode(document), mode=ZstdCompressor.FLUSH_FRAME)
 
 
 def unpack(body: bytes) -> bytes:

@@ -47,7 +47,6 @@ class PageJob:
         changes: ChangeTracker,
         enricher: Enricher,
         index: KnownUrls,
-        packer: Packer,
     ) -> None:
         self._converter = converter
         self._blobs = blobs
@@ -57,7 +56,7 @@ class PageJob:
         self._changes = changes
         self._enricher = enricher
         self._index = index
-        self._packer = packer
+        self._packer = Packer()
 
     async def run(self, lease: Lease, chain: Chain) -> Finished:
         arrived = await chain.follow()

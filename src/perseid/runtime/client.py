@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from perseid.config.settings import Settings
 from perseid.crawls import explain as explaining
 from perseid.crawls.mapping import MapLink
+from perseid.crawls.pack import read, unpack
 from perseid.crawls.start import new_batch, new_crawl
 from perseid.crawls.summary import Summary, summarize
 from perseid.errors import NotFound, ScrapeFailed
@@ -33,7 +34,6 @@ _PAGE_OF_DOCUMENTS = 100
 _PAGE_OF_ROWS = 1_000
 _MAP_CONCURRENCY = 8
 _SEED_BITS = 62
-_ROOM_TO_FOLLOW = 4 * 1024 * 1024
 
 
 class Client:
@@ -91,21 +91,11 @@ class Client:
         new = new_batch(urls, options or ScrapeOptions(), uid=new_uid(), key_seed=secrets.randbits(_SEED_BITS))
         return await self._store.crawl_by_id(await self._store.start(new))
 
-    async def run(
-        self,
-        uid: str,
-        *,
-        concurrency: int = 16,
-        processes: int = 1,
-        stop: Stop | None = None,
-        followed: bool = False,
-    ) -> Crawl:
+    async def run(self, uid: str, *, concurrency: int = 16, processes: int = 1, stop: Stop | None = None) -> Crawl:
         """Work on one crawl until it has ended, or until `stop` is asked for. Other processes may help.
 
-        `processes` counts this one; further ones are started for it and end with it. `followed` says that
-        somebody asks this client for the documents as they come, which makes these cheaper.
+        `processes` counts this one; further ones are started for it and end with it.
         """
-        self._engine.packer.room = _ROOM_TO_FOLLOW if followed else 0
         crawl = await self._store.crawl(uid)
         stop = stop or Stop()
 
@@ -202,10 +192,11 @@ class Client:
             for row in rows:
                 after = row.seq
                 if row.state is JobState.COMPLETED:
-                    yield row.seq, *self._engine.packer.unpack(self._body(row))
+                    line = self._line(row)
+                    yield row.seq, line, read(line)
 
-    def _body(self, row: DocumentRow) -> bytes:
-        return self._engine.blobs.get(row.blob) if row.blob else row.body
+    def _line(self, row: DocumentRow) -> bytes:
+        return unpack(self._engine.blobs.get(row.blob) if row.blob else row.body)
 
     async def failures(self, uid: str) -> AsyncIterator[FailureRow]:
         crawl = await self._store.crawl(uid)

@@ -15,7 +15,6 @@ from perseid.crawls.change import ChangeTracker
 from perseid.crawls.context import Contexts
 from perseid.crawls.convert import Converter
 from perseid.crawls.executor import Executor
-from perseid.crawls.pack import Packer
 from perseid.crawls.page import PageJob
 from perseid.crawls.revalidate import RevalidatingFetcher
 from perseid.crawls.sitemap import SitemapJob
@@ -101,7 +100,6 @@ class Engine:
             self.fetcher, self.clock, store=store, agents=settings.robots.agents, ttl_s=settings.robots.ttl_s
         )
         self.converter = Converter()
-        self.packer = Packer()
         self.model = language_model(settings.llm, self.clock)
         self.executor = self._executor(allow_named_host=allow_named_host)
 
@@ -134,7 +132,6 @@ class Engine:
             clock=self.clock,
             blob_bytes=self.settings.store.blob_bytes,
             index=self.store.known,
-            packer=self.packer,
             changes=ChangeTracker(self.store.known, Comparer(self.model, timeout_s=self.settings.llm.timeout_s)),
             enricher=Enricher(
                 self.model,
