@@ -65,7 +65,7 @@ def watch(command: Command, server: Server, out: Path, pages: int) -> int:
     """Prints the curve: a line at each mark and after each tenth of the site. The most bytes in memory that it saw."""
     began, most = time.monotonic(), 0
     last = Point(0, 0.0, 0.0, 0, 0)
-    marks = sorted({*MARKS, *(pages * tenth // TENTHS for tenth in range(1, TENTHS))})
+    marks = sorted({*(mark for mark in MARKS if mark < pages), *(pages * n // TENTHS for n in range(1, TENTHS))})
     print(f"\nwithin the crawl of {pages:,} pages: so far, and per page of the stretch that ends there")
     print(f"{'to page':>10} {'CPU ms':>7} {'DB bytes':>9} | {'pages/s':>8} {'CPU ms':>7} {'DB bytes':>9} {'MB now':>7}")
     while command.running():
