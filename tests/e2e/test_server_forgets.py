@@ -58,7 +58,7 @@ def _until_completed(url: str, within_s: float = 60) -> dict[str, Any]:
     return status
 
 
-def _until_gone(folder: Path, within_s: float = 60) -> None:
+def _until_gone(folder: Path, within_s: float = 150) -> None:
     until = time.monotonic() + within_s
     while left := _holding(folder):
         assert time.monotonic() < until, left

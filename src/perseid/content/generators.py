@@ -63,8 +63,16 @@ def marked_content(tree: Tree) -> Node | None:
     if node is None:
         return None
     text = tree.text(node)
-    if len(text) < _LEAST or len(text) < _SHARE * len(tree.text(body)):
+    if len(text) < _LEAST or not _holds_enough(tree, body, len(text)):
         return None
     for part in (*chain.from_iterable(tree.by_tag(_NEVER, node).values()), *tree.select(_ALWAYS + tool.clutter, node)):
         tree.remove(part)
     return node
+
+
+def _holds_enough(tree: Tree, body: Node, size: int) -> bool:
+    """Short pages hold more navigation than text: what calls itself that doesn't count."""
+    whole = len(tree.text(body))
+    if size >= _SHARE * whole:
+        return True
+    return size >= _SHARE * (whole - sum(len(tree.text(part)) for part in tree.select(_ALWAYS, body)))

@@ -33,8 +33,15 @@ def order(folder: Path) -> Order:
 
 
 def members() -> set[int]:
-    """Pids of this process's children."""
-    return set(descendants(os.getpid())) - {os.getpid()}
+    """Pids of this process's crew; other tests may have left children of another kind."""
+    return {pid for pid in descendants(os.getpid()) if b"perseid.runtime.crew" in _command(pid)}
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 async def until(true: Callable[[], bool]) -> None:
