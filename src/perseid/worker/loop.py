@@ -53,8 +53,11 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def ahead(self, finished: int, seconds: float) -> int:
         """Leases to claim beyond those that run, where `finished` pages took `seconds`: few claims while pages are
-        fast, and none that grows old here while they are slow.
+        fast, and none that grows old here while they are slow. A worker for all crawls claims little ahead: what
+        others start meanwhile has its turn behind it.
         """
+        if self.only is None:
+            return self.concurrency
         worth = int(finished * self.ahead_s / max(seconds, 0.001))
         return min(max(worth, self.concurrency), _MOST_AHEAD * self.concurrency)
 

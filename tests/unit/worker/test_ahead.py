@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from perseid.model.ids import CrawlId
 from perseid.ports.store import NewCrawl
 from perseid.store.sqlite.store import SqliteStore
 from perseid.testing.clock import FakeClock
@@ -16,7 +17,11 @@ from perseid.worker.loop import LoopOptions, WorkerLoop
     [(1, 10.0, 16), (0, 0.0, 16), (16, 0.1, 16), (60, 0.1, 60), (100, 0.05, 128), (1, 0.0, 100)],
 )
 def test_fast_pages_are_claimed_further_ahead_within_bounds(finished, seconds, ahead):
-    assert LoopOptions(concurrency=16, ahead_s=0.1).ahead(finished, seconds) == ahead
+    assert LoopOptions(concurrency=16, ahead_s=0.1, only=CrawlId(1)).ahead(finished, seconds) == ahead
+
+
+def test_a_worker_for_all_crawls_lets_none_wait_for_what_it_holds():
+    assert LoopOptions(concurrency=16, ahead_s=0.1).ahead(1_000, 0.01) == 16
 
 
 async def test_nothing_is_remembered_of_work_that_was_given_back(tmp_path: Path) -> None:
