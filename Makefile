@@ -10,12 +10,20 @@ SERVER := $(VENV)/.server
 DEV := $(VENV)/.dev
 COMPILED := $(VENV)/.compiled
 ARGS ?=
+# Tests wait for servers and processes more than for a core.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+AT_ONCE = -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder
+# Tests of crawls and of the API, which stand on whatever store the environment names (perseid.testing.ground).
+ON_A_STORE := tests/integration/crawls tests/integration/worker tests/e2e/firecrawl
+# Those to whom it is all the same how workers are told of work.
+ON_A_STORE_ONCE := tests/integration/api tests/integration/hook tests/integration/items tests/integration/runtime \
+	tests/e2e/conformance
 export URL OUT
 
-.PHONY: help setup serve crawl url test check format chaos scale bench clean
+.PHONY: help setup serve crawl url test test-on test-sinks check deploy-check format chaos scale bench clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(DEV) $(COMPILED) ## .venv with the package (editable) and the tools of its development
 
@@ -28,8 +36,15 @@ crawl: url $(CORE) $(COMPILED) ## crawl a site: make crawl URL=https://example.o
 url:
 	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
 
-test: $(DEV) $(COMPILED) ## all tests
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
+	@.ci/services
+	$(BIN)/python -m pytest $(call AT_ONCE,2) $(ARGS)
+	@test -n "$(ARGS)" || for delivery in direct rabbitmq redis; do $(MAKE) --no-print-directory test-on DELIVERY=$$delivery || exit 1; done
+
+test-on: $(DEV) $(COMPILED) # on PostgreSQL: make test-on DELIVERY=direct|rabbitmq|redis
+	PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$(DELIVERY) \
+		$(BIN)/python -m pytest $(call AT_ONCE,3) $(ON_A_STORE) $(if $(filter direct redis,$(DELIVERY)),tests/integration/seeds) \
+		$(if $(filter direct,$(DELIVERY)),$(ON_A_STORE_ONCE)) $(ARGS)
 
 check: $(DEV) ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -37,12 +52,26 @@ check: $(DEV) ## lint, format, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+test-sinks: $(DEV) $(COMPILED) ## sinks against ClickHouse, S3 and Parquet (fetches 900 MB of engines)
+	@.ci/services
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group sinks
+	$(BIN)/python -m pytest tests/conformance --override-ini=python_files='test_*_sink.py' $(ARGS)
+
+deploy-check: $(DEV) ## lint, render and validate what lies in deploy/ (fetches 350 MB of tools)
+	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["deploy"]))' \
+		> $(VENV)/deploy-requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/deploy-requirements.txt
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m pytest tests/deploy $(ARGS)
+
 format: $(DEV) ## put the sources into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 chaos: $(DEV) $(COMPILED) ## kill crawls again and again and compare the result
-	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-64} $(BIN)/python -m pytest tests/chaos $(ARGS)
+	@.ci/services
+	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-64} PERSEID_CHAOS_ROUNDS=$${PERSEID_CHAOS_ROUNDS:-20} \
+		$(BIN)/python -m pytest tests/chaos $(ARGS)
 
 scale: $(DEV) $(COMPILED) ## a crawl of many pages, with its memory and pace
 	$(BIN)/python benchmarks/scale.py $(ARGS)
@@ -78,11 +107,13 @@ $(SERVER): $(CORE) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server]'
 	@touch $@
 
-$(DEV): $(SERVER) pyproject.toml
-	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"]))' \
-		> $(VENV)/dev-requirements.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/dev-requirements.txt
-	@touch $@
+# By uv, which takes a tenth of pip's time for so many packages; by pip where only that knows the index.
+$(DEV): $(VENV)/pyvenv.cfg pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --editable '.[server]' --group dev || { \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server]' --group dev; }
+	@touch $(CORE) $(SERVER) $@
 
 # Where PYTHONDONTWRITEBYTECODE is set, each start would compile all of an editable package anew. The folders stand for
 # files that were added or removed.

@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from perseid.ports.store import Done, Finished, HostDefaults, Lease, NewCrawl, NewUrl, StoredDocument
+from perseid.ports.store import HostDefaults, NewCrawl
+from perseid.ports.work import Done, Finished, Lease, NewUrl, StoredDocument
 from perseid.store.sqlite.store import SqliteStore
 
 BATCH, STEPS = 20, 100

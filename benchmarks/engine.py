@@ -21,7 +21,8 @@ from pathlib import Path
 from perseid.config.settings import Settings
 from perseid.model.job import JobKind
 from perseid.model.options import CrawlOptions
-from perseid.ports.store import Done, Finished, HostNote, Lease, NewCrawl, NewUrl, StoredDocument
+from perseid.ports.store import NewCrawl
+from perseid.ports.work import Done, Finished, HostNote, Lease, NewUrl, StoredDocument
 from perseid.runtime import Client
 from perseid.store.sqlite.store import SqliteStore
 from perseid.testing.child import command, served

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from perseid.model.crawl import CrawlKind
 from perseid.model.ids import WorkerId
-from perseid.ports.store import Done, Finished, HostDefaults, HostNote, Lease, NewCrawl, NewUrl, StoredDocument
+from perseid.ports.store import HostDefaults, NewCrawl
+from perseid.ports.work import Done, Finished, HostNote, Lease, NewUrl, StoredDocument
 from perseid.store.sqlite.store import SqliteStore
 
 BATCH, ROUNDS, BODY = 50, 200, b"x" * 3_000

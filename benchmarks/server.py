@@ -2,8 +2,9 @@
 
     python benchmarks/server.py [overhead] [load] [memory] [--folder FOLDER_OF_HTML]
 
-Site, server and the bare loop (fetch and convert, nothing kept) are processes of their own and take turns over the
-same pages, so that what else runs on the machine falls on both.
+Site, server, the bare loop (fetch and convert, nothing kept) and the floor (the same behind the server's own HTTP
+protocol, without checks, store or framework) are processes of their own and take turns over the same pages, so that
+what else runs on the machine falls on all.
 """
 
 from __future__ import annotations
@@ -11,25 +12,31 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import socket
 import statistics
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
+import uvicorn
 
+from perseid.api.patience import PatientProtocol
+from perseid.api.server import event_loop
 from perseid.content.pipeline import Built, Page
 from perseid.crawls.convert import Converter
 from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
+from perseid.model.document import Document
 from perseid.model.options import ScrapeOptions
 from perseid.ports.fetch import FetchRequest, Response
-from perseid.testing.child import Command, cpu_s, descendants, resident, served
+from perseid.testing.child import cpu_s, descendants, resident, served
 from perseid.testing.service import serving
 
 FOLDER = "/usr/share/doc/postgresql-doc-15/html"
@@ -65,20 +72,32 @@ async def pace(jobs: Sequence[str], at_once: int, one: Callable[[int, str], Awai
     return latencies
 
 
+class Plain:
+    """Fetches and converts, and keeps nothing."""
+
+    def __init__(self) -> None:
+        self.fetcher, self._converter = HttpFetcher(allowance=Allowance(allow_private=True)), Converter()
+        self._options = ScrapeOptions(formats=("markdown",))
+
+    async def document(self, url: str) -> Document:
+        got = await self.fetcher.fetch(FetchRequest(url=url))
+        if not isinstance(got, Response):
+            raise SystemExit(f"not fetched: {got}")
+        page = Page(url, url, got.status, got.headers, got.body, 0)
+        built = await self._converter.document_of(page, self._options)
+        if not isinstance(built, Built):
+            raise SystemExit(f"not converted: {built}")
+        return built.document
+
+
 # The bare loop, in a process of its own: one line of JSON in, one out.
 
 
 async def bare() -> None:
-    fetcher, converter = HttpFetcher(allowance=Allowance(allow_private=True)), Converter()
-    options = ScrapeOptions(formats=("markdown",))
+    plain = Plain()
 
     async def one(_number: int, url: str) -> None:
-        got = await fetcher.fetch(FetchRequest(url=url))
-        if not isinstance(got, Response):
-            raise SystemExit(f"not fetched: {got}")
-        built = await converter.document_of(Page(url, url, got.status, got.headers, got.body, 0), options)
-        if not isinstance(built, Built):
-            raise SystemExit(f"not converted: {built}")
+        await plain.document(url)
 
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
@@ -87,7 +106,38 @@ async def bare() -> None:
         latencies = await pace(order["urls"], order["at_once"], one)
         run = Run(time.process_time() - cpu, time.perf_counter() - began, latencies)
         print(json.dumps(run), flush=True)
-    await fetcher.close()
+    await plain.fetcher.close()
+
+
+async def floor() -> None:
+    """The least that a server could do."""
+    plain = Plain()
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        document = await plain.document(orjson.loads((await receive())["body"])["url"])
+        body = orjson.dumps({"success": True, "data": {"markdown": document.markdown, "metadata": document.metadata}})
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    config = uvicorn.Config(app, http=PatientProtocol, lifespan="off", ws="none", log_config=None, access_log=False)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+        await uvicorn.Server(config).serve([listening])
+
+
+@asynccontextmanager
+async def on_the_floor() -> AsyncIterator[Server]:
+    process = await asyncio.create_subprocess_exec(sys.executable, __file__, "floor", stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    server = Server((await process.stdout.readline()).decode().strip(), process.pid)
+    try:
+        yield server
+    finally:
+        await server.close()
+        process.kill()
+        await process.wait()
 
 
 class Bare:
@@ -150,8 +200,8 @@ class Caller:
 
 
 class Server:
-    def __init__(self, url: str, process: Command) -> None:
-        self.url, self.process = url, process
+    def __init__(self, url: str, pid: int) -> None:
+        self.url, self._pid = url, pid
         self.statuses: Counter[int] = Counter()
         self._callers: list[Caller] = []
 
@@ -164,12 +214,12 @@ class Server:
             status, _told = await self._callers[number].ask("/v2/scrape", {"url": url, "formats": ["markdown"]})
             self.statuses[status] += 1
 
-        cpu, began = cpu_s(self.process.pid), time.perf_counter()
+        cpu, began = cpu_s(self._pid), time.perf_counter()
         latencies = await pace(urls, at_once, one)
-        return Run(cpu_s(self.process.pid) - cpu, time.perf_counter() - began, latencies)
+        return Run(cpu_s(self._pid) - cpu, time.perf_counter() - began, latencies)
 
     def resident_mb(self) -> float:
-        return sum(resident(pid) for pid in descendants(self.process.pid)) / 1e6
+        return sum(resident(pid) for pid in descendants(self._pid)) / 1e6
 
     async def close(self) -> None:
         for caller in self._callers:
@@ -180,29 +230,37 @@ async def overhead(site: str, names: list[str], folder: Path) -> None:
     urls = [site + name for name in names[:PAGES]]
     bare_loop = await Bare.start()
     with serving(folder, workers=0) as (url, process):
-        server = Server(url, process)
-        for at_once in CONCURRENCIES:
-            pairs: list[tuple[Run, Run]] = []
-            for number in range(ROUNDS + 1):
-                pair = await bare_loop.run(urls, at_once), await server.run(urls, at_once)
-                if number:  # the first warms both up
-                    pairs.append(pair)
-            cpu = [1000 * min(run.cpu_s for run in side) / len(urls) for side in zip(*pairs, strict=True)]
-            median = [min(run.median_ms for run in side) for side in zip(*pairs, strict=True)]
-            print(f"{at_once} at once, {len(urls)} pages, least of {ROUNDS} rounds:")
-            print(f"  CPU a page: {cpu[0]:.2f} ms bare, {cpu[1]:.2f} ms served, {cpu[1] / cpu[0]:.2f} times as much")
-            times = f"{median[1] / median[0]:.2f} times as long"
-            print(f"  median latency: {median[0]:.2f} ms bare, {median[1]:.2f} ms served, {times}")
-        await server.close()
+        async with on_the_floor() as least:
+            server = Server(url, process.pid)
+            sides: dict[str, Bare | Server] = {"bare": bare_loop, "floor": least, "served": server}
+            for at_once in CONCURRENCIES:
+                runs: dict[str, list[Run]] = {name: [] for name in sides}
+                for number in range(ROUNDS + 1):
+                    for name, side in sides.items():
+                        run = await side.run(urls, at_once)
+                        if number:  # the first warms up
+                            runs[name].append(run)
+                _tell(f"{at_once} at once, {len(urls)} pages, least of {ROUNDS} rounds:", runs, len(urls))
+            await server.close()
     await bare_loop.stop()
     if set(server.statuses) != {200}:
         raise SystemExit(f"statuses: {dict(server.statuses)}")
 
 
+def _tell(headline: str, runs: dict[str, list[Run]], pages: int) -> None:
+    print(headline)
+    cpu = {name: 1000 * min(run.cpu_s for run in found) / pages for name, found in runs.items()}
+    median = {name: min(run.median_ms for run in found) for name, found in runs.items()}
+    for what, figures in (("CPU a page", cpu), ("median latency", median)):
+        told = ", ".join(f"{figure:.2f} ms {name}" for name, figure in figures.items())
+        least, floor_ = figures["served"] / figures["bare"], figures["served"] / figures["floor"]
+        print(f"  {what}: {told}; {least:.2f} times the bare, {floor_:.2f} times the floor")
+
+
 async def load(site: str, names: list[str], folder: Path) -> None:
     """Many callers at once, while crawls run; all that may go wrong is that a caller is told to wait."""
     with serving(folder, workers=1) as (url, process):
-        server, caller = Server(url, process), Caller(url)
+        server, caller = Server(url, process.pid), Caller(url)
         await server.run([site + names[0]], 1)
         crawls = [(await caller.ask("/v2/crawl", {"url": site, "limit": CRAWL_PAGES}))[1]["id"] for _ in range(CRAWLS)]
         jobs = [site + names[number % len(names)] for number in range(SCRAPES)]
@@ -224,7 +282,7 @@ async def load(site: str, names: list[str], folder: Path) -> None:
 
 async def memory(site: str, names: list[str], folder: Path) -> None:
     with serving(folder, workers=1) as (url, process):
-        server = Server(url, process)
+        server = Server(url, process.pid)
         seen = []
         for part in range(6):
             jobs = [site + names[number % len(names)] for number in range(MANY // 5)]
@@ -244,11 +302,14 @@ async def measure(which: list[str], folder: Path, names: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("which", nargs="*", choices=["overhead", "load", "memory", "bare"])
+    parser.add_argument("which", nargs="*", choices=["overhead", "load", "memory", "bare", "floor"])
     parser.add_argument("--folder", type=Path, default=Path(FOLDER))
     told = parser.parse_args()
     if told.which == ["bare"]:
         asyncio.run(bare())
+    elif told.which == ["floor"]:
+        with asyncio.Runner(loop_factory=event_loop) as runner:
+            runner.run(floor())
     elif not told.folder.is_dir():
         raise SystemExit(f"{told.folder} is no folder; --folder names one of HTML pages")
     else:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from perseid.testing.ground import folders_hold_stores
+
 # A busy machine makes no property false.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The gate tries the same examples each time; elsewhere each run looks at others.
@@ -20,6 +22,17 @@ settings.register_profile("perseid", derandomize=bool(os.environ.get("CI")), **_
 settings.register_profile("short", max_examples=20, **_PATIENT)
 settings.register_profile("long", max_examples=2_000, stateful_step_count=100, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "perseid"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Files with slow tests begin first: at the end there are many short ones left to fill every process.
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
+    if folders_hold_stores():
+        return
+    others = [item for item in items if item.get_closest_marker("folder") is not None]
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session")

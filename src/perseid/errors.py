@@ -7,9 +7,11 @@
     │   ├── StoreUnavailable   the database can't be opened, is locked or the disk is full (retry helps)
     │   ├── StoreCorrupt       the database fails its own checks
     │   ├── KeyUsed            an idempotency key that a crawl was started under before
+    │   ├── VersionConflict    somebody else published meanwhile
     │   └── NotFound           no such crawl, job or document
     ├── Busy                   no slot came free in time: the team, the host or the whole store is at its limit
     ├── QuotaExceeded          the team has used up its pages of this period
+    ├── SourceFailed           where a seed's addresses come from can't be read
     ├── Unavailable            a back end that was not configured, or that did not answer (LLM, search)
     ├── MissingExtra           a feature needs an optional package; the message holds the install command
     └── ScrapeFailed           a single page ended without a document; carries the failure code
@@ -53,6 +55,10 @@ class KeyUsed(StoreError):
     code = "idempotency_key_used"
 
 
+class VersionConflict(StoreError):
+    code = "version_conflict"
+
+
 class NotFound(StoreError):
     code = "not_found"
 
@@ -69,13 +75,29 @@ class Busy(PerseidError):
 
 
 class QuotaExceeded(PerseidError):
+    """`left` is how many pages could still be had."""
+
     code = "quota_exceeded"
+
+    def __init__(self, message: str, *, left: int = 0) -> None:
+        super().__init__(message)
+        self.left = left
 
 
 class Unavailable(PerseidError):
     """`retryable` where the back end exists and had trouble, not where none is configured."""
 
     code = "unavailable"
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class SourceFailed(PerseidError):
+    """`retryable` where it may be there again soon: a database that can't be reached, not a query that it refuses."""
+
+    code = "source_failed"
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)

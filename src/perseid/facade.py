@@ -64,7 +64,7 @@ async def crawl(  # noqa: PLR0913 - the keywords people reach for; the rest is i
         options = CrawlOptions(scope=scope, scrape=scrape_options, limit=limit, sitemap=sitemap)
     with _folder(folder) as home:
         async with await Client.open(home, settings) as client:
-            uid = await _resumable(client, url, options)
+            uid = await _resumable(client, url, options, new=folder is None)
             stop = Stop()
             running = asyncio.create_task(client.run(uid, concurrency=concurrency, processes=processes, stop=stop))
             try:
@@ -84,10 +84,14 @@ async def crawl(  # noqa: PLR0913 - the keywords people reach for; the rest is i
                 await asyncio.wait({running})
                 if not running.cancelled():
                     running.exception()
+                if folder is None:
+                    await client.discard(uid)
 
 
-async def _resumable(client: Client, url: str, options: CrawlOptions) -> str:
+async def _resumable(client: Client, url: str, options: CrawlOptions, *, new: bool) -> str:
     """The unfinished crawl of the same URL and options, or a new one."""
+    if new:
+        return (await client.start_crawl(url, options)).uid
     start, scrape_options = part_credentials(web_url(url), options.scrape)
     wanted = msgspec.json.encode(msgspec.structs.replace(options, scrape=scrape_options))
     for known in await client.crawls(limit=1000):
@@ -100,7 +104,7 @@ async def scrape(url: str, options: ScrapeOptions | None = None, *, settings: Se
     """One page. Raises `ScrapeFailed`, `InvalidURL`, `ConfigError`."""
     with _folder(None) as home:
         async with await Client.open(home, settings) as client:
-            return await client.scrape(url, options)
+            return await client.scrape(url, options, keep=False)
 
 
 async def map_site(
@@ -118,7 +122,7 @@ async def map_site(
     base = options or CrawlOptions(scope=ScopeRules(entire_domain=True, subdomains=True))
     with _folder(None) as home:
         async with await Client.open(home, settings) as client:
-            links = await client.map(url, base)
+            links = await client.map(url, base, keep=False)
     return rank(links, search)[:limit]
 
 

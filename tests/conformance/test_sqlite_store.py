@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import ClassVar
 
 import apsw
+import pytest
 
 from perseid.model.ids import CrawlId
 from perseid.ports.store import HostDefaults
 from perseid.store.sqlite.store import SqliteStore
 from perseid.testing.conformance.store.backend import Truth
 from perseid.testing.conformance.store.suite import store_suite
+
+pytestmark = pytest.mark.slow
 
 
 class SqliteBackend:
@@ -36,6 +39,7 @@ class SqliteBackend:
         "a lane is gone": "DELETE FROM lane WHERE id = (SELECT max(id) FROM lane)",
         "a lane skips a job": "UPDATE lane SET head = head + 1 WHERE head < tail",
         "ready lanes": "UPDATE queue SET ready = ready + 1",
+        "a queue that nobody paused": "UPDATE queue SET closed = 2 WHERE closed = 0",
         "completed too early": "UPDATE crawl SET status = 1 WHERE open > 0",
         "the ledger's counter": "UPDATE crawl SET refused = refused + 1",
     }

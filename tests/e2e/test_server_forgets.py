@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import pytest
+
 from perseid.testing.service import serving
 from perseid.testing.site import Site, in_thread
+
+pytestmark = pytest.mark.slow
 
 _MARK = "zxqvmarker"
 

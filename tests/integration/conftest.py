@@ -19,6 +19,7 @@ from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.ports.inspect import DeniedRow, Explanation, FailureRow
 from perseid.runtime import Client
 from perseid.testing import Site
+from perseid.testing.ground import Ground, give_back, take
 
 SETTINGS = Settings(
     worker=WorkerSettings(beat_s=0.2, sweep_s=0.2, poll_s=0.1, dead_after_s=2.0), robots=RobotsSettings()
@@ -61,8 +62,10 @@ class Outcome:
 class Lab:
     """One store and one worker process (this one)."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, place: Path, ground: Ground) -> None:
         self.client = client
+        self.place = place
+        self.ground = ground
 
     async def start(self, url: str, **options: Any) -> Crawl:
         return await self.client.start_crawl(url, crawl_options(**options))
@@ -116,19 +119,25 @@ async def site() -> AsyncIterator[Site]:
 async def open_lab(tmp_path: Path) -> AsyncIterator[OpenLab]:
     """Opens further labs, on the same folder unless told otherwise; settings by section."""
     opened: list[Client] = []
+    grounds: dict[Path, Ground] = {}
 
     async def open_one(folder: Path | None = None, **sections: dict[str, Any]) -> Lab:
         settings = SETTINGS
         for name, values in sections.items():
             section = msgspec.structs.replace(getattr(settings, name), **values)
             settings = msgspec.structs.replace(settings, **{name: section})
-        client = await Client.open(folder or tmp_path / "store", settings)
+        place = folder or tmp_path / "store"
+        if place not in grounds:
+            grounds[place] = await take()
+        client = await Client.open(place, grounds[place].under(settings))
         opened.append(client)
-        return Lab(client)
+        return Lab(client, place, grounds[place])
 
     yield open_one
     for client in opened:
         await client.close()
+    for ground in grounds.values():
+        await give_back(ground)
 
 
 @pytest.fixture

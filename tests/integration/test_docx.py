@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from perseid.content.pipeline import Built, Failed, Page
-from perseid.crawls.convert import ChildLimits, Converter
+from perseid.crawls.child import ChildLimits
+from perseid.crawls.convert import Converter
 from perseid.crawls.upload import convert_upload
 from perseid.errors import ConfigError, MissingExtra, ScrapeFailed
 from perseid.model.document import Document

@@ -9,7 +9,8 @@ from base64 import b64encode
 import pytest
 
 from perseid.content.pipeline import Built, Failed, Page
-from perseid.crawls.convert import ChildLimits, Converter
+from perseid.crawls.child import ChildLimits
+from perseid.crawls.convert import Converter
 from perseid.model.options import ScrapeOptions
 
 LINES = [

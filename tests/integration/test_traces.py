@@ -17,8 +17,8 @@ _SENDER = f"""
 from perseid.model.ids import CrawlId, JobId, LockToken
 from perseid.model.job import JobKind
 from perseid.observe import trace
-from perseid.ports.store import Done, Failed, Finished, Lease
 from perseid.ports.telemetry import Run
+from perseid.ports.work import Done, Failed, Finished, Lease
 
 lease = Lease(job=JobId(7), crawl=CrawlId(1), lock=LockToken(1), kind=JobKind.PAGE, url="https://secret.example/a",
     key=1, depth=0, host="secret.example", gap_us=0, attempts=1, stalls=0, counted=True, payload="", hops=b"",

@@ -14,23 +14,27 @@ from perseid.api.auth import Gate
 from perseid.api.firecrawl import routes as firecrawl
 from perseid.api.limits import BodyLimits
 from perseid.api.own import routes as own
+from perseid.api.own import seeds
+from perseid.api.shortcut import Application
 from perseid.config.settings import Settings
 from perseid.runtime.service import Service
 
 OpenService = Callable[[], AbstractAsyncContextManager[Service]]
 
 
-def create_app(open_service: OpenService, settings: Settings) -> FastAPI:
+def create_app(open_service: OpenService, settings: Settings) -> Application:
     """`open_service` is entered when the server starts and left when it stops."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service() as service:
             app.state.service = service
-            app.state.gate = Gate(service.store, settings.api.keys, open_to_all=settings.api.insecure_no_auth)
+            app.state.gate = Gate(
+                service.store, settings.api.keys, service.limits, open_to_all=settings.api.insecure_no_auth
+            )
             yield
 
-    app = FastAPI(
+    app = Application(
         title="Perseid",
         version=__version__,
         lifespan=lifespan,
@@ -47,5 +51,6 @@ def create_app(open_service: OpenService, settings: Settings) -> FastAPI:
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.include_router(own.router, prefix="/api")
+    app.include_router(seeds.dispatching)
     openapi.install(app, docs=settings.api.docs)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -14,8 +15,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from perseid.api.errors import retry_after
-from perseid.api.rate import RateLimiter
 from perseid.model.terms import DEFAULT_TEAM
+from perseid.ports.limit import Limits
 from perseid.ports.teams import Key, Team, Teams
 from perseid.runtime.keys import digest
 
@@ -25,35 +26,43 @@ _MOST_REMEMBERED = 10_000
 
 
 class Caller(NamedTuple):
-    """`key` is None for a key of the settings, and where none is needed."""
+    """`key` is None for a key of the settings, and where none is needed; `name` says what the key is for."""
 
     team: int
     key: int | None = None
+    name: str = ""
+    team_name: str = ""
 
 
 class Gate:
     """Checks tokens. What the store says of a key is remembered for two seconds."""
 
-    def __init__(self, teams: Teams, configured: tuple[str, ...], *, open_to_all: bool) -> None:
+    def __init__(self, teams: Teams, configured: tuple[str, ...], limits: Limits, *, open_to_all: bool) -> None:
         self._teams = teams
+        self._limits = limits
         self._configured = [digest(key) for key in configured]
         self._open_to_all = open_to_all
         self._known: dict[bytes, tuple[float, Key | None]] = {}
         self._team_of: dict[int, tuple[float, Team]] = {}
         self._locked = bool(configured)
-        self._looked_at = 0.0
+        self._looked_at = -_REMEMBERED_S
+        self._looking = asyncio.Lock()
         self._touched: dict[int, float] = {}
-        self._rate = RateLimiter(time.monotonic)
 
     async def caller(self, token: str | None) -> Caller:
         """Raises `HTTPException` 401, or 429 when the team asks too often."""
         caller = await self._who(token)
         team = await self._team(caller.team)
-        wait_s = self._rate.take(team.id, team.requests_per_minute)
+        if team.requests_per_minute:
+            await self._count(team.id, team.requests_per_minute)
+        return caller._replace(team_name=team.name)
+
+    async def _count(self, team: int, per_minute: int) -> None:
+        """A minute's worth may come at once, then they come evenly."""
+        wait_s = await self._limits.take(f"team:{team}", interval_s=60 / per_minute, burst=per_minute)
         if wait_s > 0:
-            sentence = f"Rate limit exceeded: {team.requests_per_minute} requests a minute; ask again in {wait_s:.0f} s"
+            sentence = f"Rate limit exceeded: {per_minute} requests a minute; ask again in {wait_s:.0f} s"
             raise HTTPException(429, sentence, retry_after(wait_s))
-        return caller
 
     async def _who(self, token: str | None) -> Caller:
         if not await self._needs_key():
@@ -72,17 +81,23 @@ class Gate:
                 401, "Unauthorized: Invalid token", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             )
         await self._touch(key)
-        return Caller(key.team, key.id)
+        return Caller(key.team, key.id, key.name)
 
     async def _needs_key(self) -> bool:
         if self._open_to_all:
             return False
-        now = time.monotonic()
-        if not self._locked and now - self._looked_at > _REMEMBERED_S:
-            self._looked_at = now
-            # Once there was a key there is a lock, though all were revoked.
-            self._locked = bool(await self._teams.keys())
+        if self._is_to_look():
+            # Whoever comes while somebody looks waits for what is seen: until then nobody knows of a lock.
+            async with self._looking:
+                if self._is_to_look():
+                    began = time.monotonic()
+                    # Once there was a key there is a lock, though all were revoked.
+                    self._locked = bool(await self._teams.keys())
+                    self._looked_at = began
         return self._locked
+
+    def _is_to_look(self) -> bool:
+        return not self._locked and time.monotonic() - self._looked_at >= _REMEMBERED_S
 
     async def _key(self, given: bytes) -> Key | None:
         now = time.monotonic()

@@ -6,13 +6,26 @@ import math
 import secrets
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from perseid.errors import Busy, ConfigError, InvalidURL, KeyUsed, NotFound, PerseidError, QuotaExceeded, Unavailable
+from perseid.errors import (
+    Busy,
+    ConfigError,
+    InvalidURL,
+    KeyUsed,
+    NotFound,
+    PerseidError,
+    QuotaExceeded,
+    ScrapeFailed,
+    Unavailable,
+    VersionConflict,
+)
 from perseid.observe import log
+from perseid.rules.complaint import Invalid
 
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[PerseidError], int], ...] = (
@@ -20,6 +33,8 @@ _STATUS: tuple[tuple[type[PerseidError], int], ...] = (
     (InvalidURL, 400),
     (ConfigError, 400),
     (KeyUsed, 409),
+    (VersionConflict, 409),
+    (ScrapeFailed, 502),
     (QuotaExceeded, 402),
     (Busy, 429),
     (Unavailable, 501),
@@ -57,7 +72,8 @@ def problem(status: int, code: str, detail: str, *, headers: dict[str, str] | No
 
 async def _of_planned(_request: Request, error: Exception) -> Response:
     assert isinstance(error, PerseidError)
-    return problem(status_of(error), error.code, str(error), headers=headers_of(error))
+    more = {"errors": [msgspec.to_builtins(each) for each in error.complaints]} if isinstance(error, Invalid) else {}
+    return problem(status_of(error), error.code, str(error), headers=headers_of(error), **more)
 
 
 async def _of_http(_request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
@@ -26,11 +27,25 @@ _REQUESTS = Counter("perseid_http_requests", "Requests answered.", ["method", "r
 _SECONDS = Histogram("perseid_http_request_seconds", "How long an answer took to begin.", ["route"])
 
 
-class Counting:
-    """ASGI middleware that counts by route, not by path: paths hold ids without end."""
+@lru_cache(maxsize=1024)
+def _requests(method: str, route: str, status: int) -> Counter:
+    return _REQUESTS.labels(method, route, status)
 
-    def __init__(self, app: ASGIApp) -> None:
+
+@lru_cache(maxsize=256)
+def _seconds(route: str) -> Histogram:
+    return _SECONDS.labels(route)
+
+
+class Counting:
+    """ASGI middleware that counts by route, not by path: paths hold ids without end.
+
+    With `route` it is told that it stands before no other one.
+    """
+
+    def __init__(self, app: ASGIApp, route: str | None = None) -> None:
         self._app = app
+        self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -40,9 +55,9 @@ class Counting:
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                route = _route(scope)
-                _REQUESTS.labels(scope["method"], route, message["status"]).inc()
-                _SECONDS.labels(route).observe(time.perf_counter() - began)
+                route = self._route or _route(scope)
+                _requests(scope["method"], route, message["status"]).inc()
+                _seconds(route).observe(time.perf_counter() - began)
             await send(message)
 
         await self._app(scope, receive, counting)

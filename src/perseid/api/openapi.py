@@ -21,7 +21,7 @@ _PROBLEM = {
     },
 }
 _FIRECRAWL = ("/v1/", "/v2/")
-_OURS = ("/api/", "/metrics")
+_OURS = ("/api/", "/dispatch", "/metrics")
 _ANYWHERE = {
     "401": "No key, or none that is known",
     "429": "Too many requests",

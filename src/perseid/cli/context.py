@@ -13,7 +13,8 @@ from perseid.cli.output import flush, say
 from perseid.errors import PerseidError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Coroutine, Iterator
 
     import click
 
@@ -53,12 +54,13 @@ def globals_of(ctx: click.Context) -> Globals:
     return ctx.obj if isinstance(ctx.obj, Globals) else Globals()
 
 
-def run(ctx: click.Context, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work of a command, with its errors told."""
+def run(ctx: click.Context, work: Coroutine[Any, Any, T], *, loop: Callable[[], AbstractEventLoop] | None = None) -> T:
+    """Do the work of a command, with its errors told; in an event loop that `loop` makes, if given."""
     import asyncio  # noqa: PLC0415  start-up time
 
     with told(ctx):
-        result = asyncio.run(work)
+        with asyncio.Runner(loop_factory=loop) as runner:
+            result = runner.run(work)
         flush()
     return result
 

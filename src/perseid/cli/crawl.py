@@ -153,19 +153,20 @@ def resume(
     """Go on with an unfinished crawl or batch, with the options it was started with."""
     from perseid.cli.launch import Launch, crew_of  # noqa: PLC0415  start-up time
     from perseid.cli.launch import resume as go_on  # noqa: PLC0415  start-up time
+    from perseid.runtime.stores import is_shared  # noqa: PLC0415  start-up time
 
     with told(ctx):
         settings = loaded(ctx, worker__concurrency=concurrency, worker__processes=processes).settings
-        how = Launch(_unfinished(crawl_id, out), settings, json, crew_of(settings))
+        how = Launch(_unfinished(crawl_id, out, shared=is_shared(settings)), settings, json, crew_of(settings))
     ctx.exit(run(ctx, go_on(how)))
 
 
-def _unfinished(crawl_id: str, out: Path | None) -> Path:
+def _unfinished(crawl_id: str, out: Path | None, *, shared: bool) -> Path:
     """The folder whose crawl is meant. Raises `NotFound`, or `ConfigError` where several could be."""
     from perseid.cli.places import known  # noqa: PLC0415  start-up time
     from perseid.sink.place import load_record  # noqa: PLC0415  start-up time
 
-    records = [(place, record) for place in known(out) if (record := load_record(place)) is not None]
+    records = [(place, record) for place in known(out, shared=shared) if (record := load_record(place)) is not None]
     if crawl_id:
         found = [place.out for place, record in records if record.uid == crawl_id]
         if not found:

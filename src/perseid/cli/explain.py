@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from perseid.cli import flags
-from perseid.cli.context import loaded, run
+from perseid.cli.context import run
 from perseid.cli.exits import Exit
 from perseid.cli.output import emit, say
+from perseid.cli.stores import stores
 
 if TYPE_CHECKING:
     from perseid.ports.inspect import Explanation
@@ -30,17 +31,11 @@ def explain(ctx: click.Context, *, url: str, out: Path | None, json: bool) -> No
 
     Exit code 4 if no crawl has seen the URL.
     """
-    from perseid.cli.places import known  # noqa: PLC0415  start-up time
 
     async def ask() -> int:
-        from perseid.runtime import Client  # noqa: PLC0415  start-up time
-
-        settings = loaded(ctx).settings
         found: list[Explanation] = []
-        places = known(out)
-        for place in places:
-            async with await Client.open(place.state, settings) as client:
-                found += await client.explain(url)
+        async for store in stores(ctx, out):
+            found += await store.client.explain(url, store.only or None)
         seen = [explanation for explanation in found if explanation.state != UNKNOWN]
         for explanation in seen or found:
             _print(explanation, json=json)

@@ -45,13 +45,15 @@ def export(ctx: click.Context, *, dest: str, crawl_id: str, out: Path | None, fo
 
     async def write() -> None:
         from perseid.runtime import Client  # noqa: PLC0415  start-up time
+        from perseid.runtime.stores import is_shared  # noqa: PLC0415  start-up time
 
         if form not in FORMATS:
             raise ConfigError(f"--format {form}: choose from {', '.join(FORMATS)}")
         if form == "md" and dest == "-":
             raise ConfigError("--format md writes a folder; name one instead of -")
-        place, uid = _chosen(crawl_id, out)
-        async with await Client.open(place.state, loaded(ctx).settings) as client:
+        settings = loaded(ctx).settings
+        place, uid = _chosen(crawl_id, out, shared=is_shared(settings))
+        async with await Client.open(place.state, settings) as client:
             uid = uid or await _only(client, place)
             pages = await _write(client, uid, form, dest)
         say(f"{count(pages, 'page')} of {uid} written to {'stdout' if dest == '-' else dest}")
@@ -59,12 +61,14 @@ def export(ctx: click.Context, *, dest: str, crawl_id: str, out: Path | None, fo
     run(ctx, write())
 
 
-def _chosen(crawl_id: str, out: Path | None) -> tuple[Place, str]:
+def _chosen(crawl_id: str, out: Path | None, *, shared: bool) -> tuple[Place, str]:
     """The folder to read, and the crawl in it. Raises `ConfigError` where several folders could be meant."""
     from perseid.cli.places import known  # noqa: PLC0415  start-up time
-    from perseid.sink.place import load_record  # noqa: PLC0415  start-up time
+    from perseid.sink.place import Place, load_record  # noqa: PLC0415  start-up time
 
-    places = known(out)
+    if shared and crawl_id:
+        return Place(out or Path()), crawl_id
+    places = known(out, shared=shared)
     if not places:
         raise NotFound("no crawl under ./out; --out names the folder of one")
     if crawl_id and len(places) > 1:

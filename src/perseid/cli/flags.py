@@ -21,6 +21,15 @@ any_out = click.option(
 )
 concurrency = click.option("--concurrency", type=int, metavar="N", help="Pages in flight in each process. Default: 16.")
 processes = click.option("--processes", type=int, metavar="N", help="Processes that crawl. Default: 1.")
+data = click.option(
+    "--data",
+    type=FOLDER,
+    default=Path("perseid-data"),
+    show_default=True,
+    envvar="PERSEID_DATA",
+    metavar="FOLDER",
+    help="Folder of the server's store; with PERSEID_STORE__URL only of its metrics.",
+)
 headers = click.option(
     "--header",
     "-H",

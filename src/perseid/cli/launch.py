@@ -62,7 +62,7 @@ async def launch(how: Launch, wanted: Wanted, start: Starter, *, fresh: bool) ->
                 if on_terminal():
                     await _say_where(client, step.record)
                 return await conduct(how, client, place, step.record)
-            await _give_up_unfinished(client)
+            await _give_up_unfinished(client, record)
             discard_next(place)
             crawl = await start(client)
             begun = Record(
@@ -99,7 +99,7 @@ async def conduct(how: Launch, client: Client, place: Place, record: Record) -> 
     outcome = await work(session, show=True)
     await _tell(how, client, outcome)
     if outcome.crawl.status is not CrawlStatus.SCRAPING and not outcome.kept:
-        await forget_older(client, outcome.crawl)
+        await forget_older(client, outcome.crawl, record)
     return outcome.exit
 
 
@@ -130,15 +130,29 @@ def _shown(record: Record | None) -> Record | None:
     return record
 
 
-async def _give_up_unfinished(client: Client) -> None:
-    """A store of OUT has one crawl at work; others were given up for it, or killed before they were noted."""
+async def _give_up_unfinished(client: Client, record: Record | None) -> None:
+    """A store of OUT has one crawl at work; others were given up for it, or killed before they were noted.
+
+    In a store of many only that is ours which OUT has on record.
+    """
+    if client.shared:
+        if await status_of(client, record) is CrawlStatus.SCRAPING:
+            await client.cancel(record.uid)  # type: ignore[union-attr]  # it has a status
+        return
     for crawl in await client.crawls(limit=1000):
         if crawl.status is CrawlStatus.SCRAPING:
             await client.cancel(crawl.uid)
 
 
-async def forget_older(client: Client, crawl: Crawl) -> None:
-    """The store of OUT keeps the crawl that OUT shows; what ended before it began is of no use any more."""
+async def forget_older(client: Client, crawl: Crawl, record: Record) -> None:
+    """The store of OUT keeps the crawl that OUT shows; what ended before it began is of no use any more.
+
+    In a store of many that is the crawl whose place in OUT it took.
+    """
+    if client.shared:
+        if record.replaces is not None and await status_of(client, record.replaces) is not None:
+            await client.forget(record.replaces.uid)
+        return
     import time  # noqa: PLC0415  beside its one use
 
     await client.prune(older_than_s=max(0.0, time.time() - crawl.created_at / 1e6))

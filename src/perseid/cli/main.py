@@ -7,7 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perseid.cli import batch, completion, crawl, explain, export, flags, operate, scrape, serve, stored
+from perseid.cli import (
+    batch,
+    completion,
+    crawl,
+    db,
+    exceptions,
+    explain,
+    export,
+    flags,
+    items,
+    operate,
+    rules,
+    scrape,
+    seeds,
+    serve,
+    sinks,
+    sites,
+    stored,
+    worker,
+)
 from perseid.cli.context import Globals, tell
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
@@ -29,8 +48,16 @@ COMMANDS: dict[str, click.Command] = {
     "cancel": stored.cancel,
     "prune": stored.prune,
     "export": export.export,
+    "rules": rules.rules,
+    "seeds": seeds.seeds,
+    "items": items.items,
+    "exceptions": exceptions.exceptions,
+    "sites": sites.sites,
+    "sinks": sinks.sinks,
     "serve": serve.serve,
+    "worker": worker.worker,
     "keys": serve.keys,
+    "db": db.db,
     "doctor": operate.doctor,
     "config": operate.config,
 }

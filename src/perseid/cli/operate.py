@@ -1,4 +1,4 @@
-"""`perseid doctor` and `perseid config show`."""
+"""`perseid doctor`, and `perseid config`: the settings, and what is published beside rules."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perseid.cli import flags
+from perseid.cli import flags, published, sited
 from perseid.cli.context import loaded, run
 from perseid.cli.exits import Exit
-from perseid.cli.output import emit, say, table
+from perseid.cli.output import emit, emit_json, say, table
 
 if TYPE_CHECKING:
     from perseid.config.settings import Settings
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def config() -> None:
-    """Show the settings."""
+    """Show the settings; publish proxy pools, sinks and what else stands beside rules."""
+
+
+published.install(config, None)
 
 
 @click.command()
@@ -36,8 +39,9 @@ def doctor(ctx: click.Context, *, out: Path | None, json: bool) -> None:
             with TemporaryDirectory(prefix="perseid-doctor-") as folder:
                 return await _check(Path(folder), settings, json=json)
         from perseid.cli.places import known  # noqa: PLC0415  start-up time
+        from perseid.runtime.stores import is_shared  # noqa: PLC0415  start-up time
 
-        return await _check(known(out)[0].state, settings, json=json)
+        return await _check(known(out, shared=is_shared(settings))[0].state, settings, json=json)
 
     ctx.exit(run(ctx, check()))
 
@@ -49,7 +53,7 @@ async def _check(folder: Path, settings: Settings, *, json: bool) -> int:
         checks = await client.doctor()
     for check in checks:
         if json:
-            _emit_json({"name": check.name, "ok": check.ok, "detail": check.detail, "advice": check.advice})
+            emit_json({"name": check.name, "ok": check.ok, "detail": check.detail, "advice": check.advice})
             continue
         emit(f"{'ok   ' if check.ok else 'WRONG'}  {check.name}: {check.detail}")
         if not check.ok and check.advice:
@@ -57,19 +61,29 @@ async def _check(folder: Path, settings: Settings, *, json: bool) -> int:
     return Exit.OK if all(check.ok for check in checks) else Exit.ERROR
 
 
-def _emit_json(value: dict[str, Any]) -> None:
-    import msgspec  # noqa: PLC0415  start-up time
-
-    emit(msgspec.json.encode(value))
-
-
 @config.command()
+@click.argument("kind", metavar="[KIND]", default="", help="Show this object instead: KIND NAME.")
+@click.argument("name", metavar="[NAME]", default="")
+@click.option("--changed", is_flag=True, help="Of the settings, only what differs from the default.")
+@published.number
+@sited.data
 @flags.json
-@click.option("--changed", is_flag=True, help="Only what differs from the default.")
 @click.pass_context
-def show(ctx: click.Context, *, json: bool, changed: bool) -> None:
-    """Show every setting, its value, and where it came from. Secrets are masked."""
+def show(
+    ctx: click.Context, *, kind: str, name: str, changed: bool, number: int | None, data: Path, json: bool
+) -> None:
+    """Show every setting, its value, and where it came from; secrets are masked. Or show a published object."""
+    if kind:
+        from perseid.ports.configs import ConfigKind  # noqa: PLC0415  start-up time
 
+        if kind not in published.KINDS or not name:
+            raise click.UsageError(f"name an object: one of {', '.join(published.KINDS)}, and its name")
+        published.show(ctx, kind=ConfigKind(kind), name=name, number=number, data=data, json=json)
+    else:
+        _show_settings(ctx, changed=changed, json=json)
+
+
+def _show_settings(ctx: click.Context, *, changed: bool, json: bool) -> None:
     async def rows() -> None:
         from perseid.config.listing import rows as listed  # noqa: PLC0415  start-up time
 
@@ -79,7 +93,7 @@ def show(ctx: click.Context, *, json: bool, changed: bool) -> None:
         found = [row for row in listed(settings) if not changed or row.origin != "default"]
         if json:
             for row in found:
-                _emit_json({"name": row.name, "value": row.value, "origin": row.origin, "variable": row.variable})
+                emit_json({"name": row.name, "value": row.value, "origin": row.origin, "variable": row.variable})
         elif found:
             for line in table(
                 ("SETTING", "VALUE", "FROM"), [(row.name, _shown(row.value), row.origin) for row in found]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from perseid.cli.exits import Exit
 
@@ -70,6 +71,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 page`, `1,200 pages`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def when(micros: int) -> str:
+    """µs since the epoch as `2025-06-01T12:00:00Z`."""
+    return datetime.fromtimestamp(micros / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def emit_json(value: Any) -> None:
+    """Anything that JSON holds, structs among it, as one line on stdout."""
+    import msgspec  # noqa: PLC0415  start-up time
+
+    emit(msgspec.json.encode(value))
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perseid.errors import NotFound, StoreUnavailable
 from perseid.pattern import later
-from perseid.sink.place import Place
+from perseid.sink.place import Place, load_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,16 +26,23 @@ def default_out(url: str) -> Path:
     return DEFAULT_ROOT / (_UNSAFE.sub("_", host.lower()).strip("._-") or "site")
 
 
-def known(out: Path | None) -> list[Place]:
-    """Folders that hold a store: `out`, or all under ./out. Raises `NotFound` where `out` holds none."""
+def known(out: Path | None, *, shared: bool = False) -> list[Place]:
+    """Folders that hold a store: `out`, or all under ./out. Raises `NotFound` where `out` holds none.
+
+    With `shared` those that show a crawl: its store lies elsewhere.
+    """
     if out is not None:
         place = Place(out)
-        if not place.database.is_file():
+        if not _holds(place, shared=shared):
             raise NotFound(f"{out} holds no crawl; name the folder of one with --out")
         return [place]
     if not DEFAULT_ROOT.is_dir():
         return []
-    return [place for path in sorted(DEFAULT_ROOT.iterdir()) if (place := Place(path)).database.is_file()]
+    return [place for path in sorted(DEFAULT_ROOT.iterdir()) if _holds(place := Place(path), shared=shared)]
+
+
+def _holds(place: Place, *, shared: bool) -> bool:
+    return load_record(place) is not None if shared else place.database.is_file()
 
 
 @contextmanager

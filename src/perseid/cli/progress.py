@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from perseid.model.crawl import Crawl
     from perseid.ports.inspect import Progress as State
+    from perseid.ports.items import RunStats
 
 WINDOW = 20
 """Samples over which the rate is a mean."""
@@ -51,13 +52,17 @@ def lines(crawl: Crawl, state: State, rate: float, elapsed_s: float) -> list[str
     if state.retrying:
         words.append(f"{state.retrying:,} retrying")
     words += [f"{counts.failed:,} failed", duration(elapsed_s)]
-    shown = [" · ".join(words) if _unicode() else " | ".join(words)]
+    shown = [_joined(words)]
     busy = sorted(state.hosts, key=lambda host: -host[1])
     if busy:
         hosts = ", ".join(f"{printable(name)} ({active})" for name, active in busy[:MOST_HOSTS])
         more = f" and {len(busy) - MOST_HOSTS} more" if len(busy) > MOST_HOSTS else ""
         shown.append(f"  {hosts}{more}")
     return shown
+
+
+def _joined(words: Sequence[str]) -> str:
+    return (" · " if _unicode() else " | ").join(words)
 
 
 def _unicode() -> bool:
@@ -140,6 +145,22 @@ class Progress:
         now = time.monotonic()
         rate = self._rate.add(now, crawl.counts.done)
         self._area.draw(lines(crawl, state, rate, now - self._begin))
+
+    def count(self, stats: Sequence[RunStats]) -> None:
+        """The same of runs of seeds."""
+        if self._area is None:
+            return
+        now = time.monotonic()
+        done = sum(each.done for each in stats)
+        words = [
+            count(done, "page"),
+            f"{self._rate.add(now, done):.1f}/s",
+            count(sum(each.items for each in stats), "item"),
+            f"{sum(each.exceptions for each in stats):,} kept back",
+            f"{sum(each.failed for each in stats):,} failed",
+            duration(now - self._begin),
+        ]
+        self._area.draw([_joined(words)])
 
     def __exit__(self, *_: object) -> None:
         if self._area is not None:

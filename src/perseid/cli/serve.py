@@ -13,24 +13,13 @@ from perseid.cli.exits import Exit
 from perseid.cli.output import emit, say, table
 from perseid.errors import MissingExtra, NotFound
 
-DEFAULT_DATA = Path("perseid-data")
-_data = click.option(
-    "--data",
-    type=flags.FOLDER,
-    default=DEFAULT_DATA,
-    show_default=True,
-    envvar="PERSEID_DATA",
-    metavar="FOLDER",
-    help="Folder of the server's store.",
-)
-
 
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
 @click.option("--port", type=int, metavar="N", help="Default: 3002; 0 takes any free one.")
 @click.option("--workers", type=click.IntRange(0, 64), default=1, show_default=True, help="Processes that crawl.")
 @flags.concurrency
-@_data
+@flags.data
 @click.option("--insecure-no-auth", is_flag=True, help="Listen beyond loopback without any key.")
 @click.pass_context
 def serve(
@@ -63,7 +52,8 @@ def serve(
     server = _server()
     if settings.api.insecure_no_auth:
         say("perseid: whoever reaches this port may crawl with it (--insecure-no-auth)")
-    run(ctx, server.serve(data, settings, crew, on_ready=lambda address: say(f"perseid: serving on {address}")))
+    serving = server.serve(data, settings, crew, on_ready=lambda address: say(f"perseid: serving on {address}"))
+    run(ctx, serving, loop=server.event_loop)
 
 
 def _server() -> Any:
@@ -89,7 +79,7 @@ def keys() -> None:
 @click.option("--concurrency", type=click.IntRange(1), metavar="N", help="Most pages in flight of the team.")
 @click.option("--rate", type=click.IntRange(1), metavar="N", help="Most requests a minute of the team.")
 @click.option("--quota", type=click.IntRange(1), metavar="N", help="Most pages of the team in a calendar month.")
-@_data
+@flags.data
 @flags.json
 @click.pass_context
 def create(  # noqa: PLR0913 - one argument an option
@@ -120,7 +110,7 @@ def create(  # noqa: PLR0913 - one argument an option
 
 
 @keys.command("list")
-@_data
+@flags.data
 @flags.json
 @click.pass_context
 def list_keys(ctx: click.Context, *, data: Path, json: bool) -> None:
@@ -155,7 +145,7 @@ def list_keys(ctx: click.Context, *, data: Path, json: bool) -> None:
 
 @keys.command()
 @click.argument("key", type=int)
-@_data
+@flags.data
 @click.pass_context
 def revoke(ctx: click.Context, *, key: int, data: Path) -> None:
     """Let the key with this ID in no longer, from two seconds on."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from perseid.cli.exits import Exit
-from perseid.cli.output import say
+from perseid.cli.interrupt import Interrupt, signals
 from perseid.cli.progress import Progress
 from perseid.model.crawl import CrawlStatus
 from perseid.sink.ledger import write_failed, write_skipped
@@ -21,8 +19,6 @@ from perseid.sink.place import FAILED_JSONL, SKIPPED_JSONL, Place, Record, disca
 from perseid.worker.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from perseid.model.crawl import Crawl
     from perseid.model.document import Document
     from perseid.runtime import Client
@@ -62,26 +58,6 @@ class Outcome(NamedTuple):
         return Exit.OK if self.crawl.counts.done else Exit.HOLLOW
 
 
-class Interrupt:
-    """First signal: finish what is in flight. Second: stop at once. Third: leave, the store is whole anyway."""
-
-    def __init__(self, stop: Stop) -> None:
-        self._stop = stop
-        self.signal: signal.Signals | None = None
-        self._times = 0
-
-    def __call__(self, number: signal.Signals) -> None:
-        self._times += 1
-        self.signal = self.signal or number
-        if self._times == 1:
-            say("stopping: finishing the pages in flight; once more to stop at once")
-            self._stop.ask()
-        elif self._times == 2:
-            self._stop.now()
-        else:
-            os._exit(Exit.INTERRUPTED)
-
-
 async def work(session: Session, *, show: bool) -> Outcome:
     """Crawl until the end or a signal, and write all there is to OUT.
 
@@ -89,7 +65,7 @@ async def work(session: Session, *, show: bool) -> Outcome:
     """
     stop = Stop()
     folder = session.place.target(staged=session.record.staged)
-    async with _signals(Interrupt(stop)) as interrupt:
+    async with signals(Interrupt(stop)) as interrupt:
         with PageWriter(folder, session.place.cursor, session.record.uid) as writer:
             crawl = await _run_and_write(session, stop, writer, Progress(show=show))
         kept = await _finish(session, crawl)
@@ -161,21 +137,3 @@ async def _finish(session: Session, crawl: Crawl) -> bool:
         replace(place)
     save_record(place, msgspec.structs.replace(record, staged=False, done=True, replaces=None))
     return False
-
-
-@asynccontextmanager
-async def _signals(interrupt: Interrupt) -> AsyncIterator[Interrupt]:
-    loop = asyncio.get_running_loop()
-    taken = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, interrupt, number)
-            taken.append(number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            # No signal handlers on this system, or not the main thread: Ctrl-C then ends the process.
-            continue
-    try:
-        yield interrupt
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from perseid.cli import flags
-from perseid.cli.context import loaded, run
-from perseid.cli.output import count, emit, say, table
+from perseid.cli.context import run
+from perseid.cli.output import count, emit, say, table, when
+from perseid.cli.stores import stores
 from perseid.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
+    from perseid.cli.stores import Opened
     from perseid.model.crawl import Crawl
     from perseid.ports.inspect import JobView
-    from perseid.runtime import Client
-    from perseid.sink.place import Place
-
-
-async def _stores(ctx: click.Context, out: Path | None) -> AsyncIterator[tuple[Place, Client]]:
-    from perseid.cli.places import known  # noqa: PLC0415  start-up time
-    from perseid.runtime import Client  # noqa: PLC0415  start-up time
-
-    settings = loaded(ctx).settings
-    for place in known(out):
-        async with await Client.open(place.state, settings) as client:
-            yield place, client
 
 
 @click.command()
@@ -41,12 +28,12 @@ def list_crawls(ctx: click.Context, *, out: Path | None, json: bool) -> None:
 
     async def show() -> None:
         rows = []
-        async for place, client in _stores(ctx, out):
-            for crawl in await client.crawls():
+        async for store in stores(ctx, out):
+            for crawl in await store.crawls():
                 if json:
-                    emit(_crawl_json(crawl, place))
+                    emit(_crawl_json(crawl, store.out_of(crawl)))
                 else:
-                    rows.append(_crawl_row(crawl, place))
+                    rows.append(_crawl_row(crawl, store.out_of(crawl)))
         if rows:
             for line in table(("ID", "STATUS", "PAGES", "FAILED", "OPEN", "STARTED", "OUT", "URL"), rows):
                 emit(line)
@@ -56,13 +43,13 @@ def list_crawls(ctx: click.Context, *, out: Path | None, json: bool) -> None:
     run(ctx, show())
 
 
-def _crawl_row(crawl: Crawl, place: Place) -> tuple[str, ...]:
+def _crawl_row(crawl: Crawl, out: str) -> tuple[str, ...]:
     counts = crawl.counts
     numbers = (f"{number:,}" for number in (counts.done, counts.failed, counts.open_pages))
-    return (crawl.uid, crawl.status.name.lower(), *numbers, _when(crawl.created_at), str(place.out), crawl.url)
+    return (crawl.uid, crawl.status.name.lower(), *numbers, when(crawl.created_at), out, crawl.url)
 
 
-def _crawl_json(crawl: Crawl, place: Place) -> bytes:
+def _crawl_json(crawl: Crawl, out: str) -> bytes:
     import msgspec  # noqa: PLC0415  start-up time
 
     return msgspec.json.encode(
@@ -74,15 +61,11 @@ def _crawl_json(crawl: Crawl, place: Place) -> bytes:
             "pages": crawl.counts.done,
             "failed": crawl.counts.failed,
             "open": crawl.counts.open_pages,
-            "started_at": _when(crawl.created_at),
-            "ended_at": None if crawl.ended_at is None else _when(crawl.ended_at),
-            "out": str(place.out),
+            "started_at": when(crawl.created_at),
+            "ended_at": None if crawl.ended_at is None else when(crawl.ended_at),
+            "out": out,
         }
     )
-
-
-def _when(micros: int) -> str:
-    return datetime.fromtimestamp(micros / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @click.command()
@@ -110,12 +93,10 @@ def jobs(ctx: click.Context, *, crawl_id: str, out: Path | None, state: str, lim
         wanted = _state(state, [known.value for known in JobState])
         rows = []
         found = False
-        async for _place, client in _stores(ctx, out):
-            for crawl in await client.crawls():
-                if crawl_id and crawl.uid != crawl_id:
-                    continue
+        async for store in stores(ctx, out):
+            for crawl in await _asked_for(store, crawl_id):
                 found = True
-                for job in await client.jobs(crawl.uid, state=JobState(wanted) if wanted else None, limit=limit):
+                for job in await store.client.jobs(crawl.uid, state=JobState(wanted) if wanted else None, limit=limit):
                     if json:
                         emit(_job_json(job, crawl.uid))
                     else:
@@ -127,6 +108,16 @@ def jobs(ctx: click.Context, *, crawl_id: str, out: Path | None, state: str, lim
                 emit(line)
 
     run(ctx, show())
+
+
+async def _asked_for(store: Opened, crawl_id: str) -> list[Crawl]:
+    """The crawl of this id, as far as the store has it; all without one."""
+    if not crawl_id:
+        return await store.crawls()
+    try:
+        return [await store.client.crawl(crawl_id)]
+    except NotFound:
+        return []
 
 
 def _state(text: str, known: list[str]) -> str:
@@ -161,12 +152,12 @@ def cancel(ctx: click.Context, *, crawl_id: str, out: Path | None) -> None:
     """End a crawl; what it has is kept. A command that runs it ends, too."""
 
     async def end() -> None:
-        async for place, client in _stores(ctx, out):
+        async for store in stores(ctx, out):
             try:
-                ended = await client.cancel(crawl_id)
+                ended = await store.client.cancel(crawl_id)
             except NotFound:
                 continue
-            say(f"{crawl_id} in {place.out} " + ("is cancelled" if ended else "had ended before"))
+            say(f"{crawl_id} in {store.name} " + ("is cancelled" if ended else "had ended before"))
             return
         raise NotFound(f"no crawl {crawl_id} under {out or './out'}; `perseid list` shows them, --out names a folder")
 
@@ -192,8 +183,10 @@ def prune(ctx: click.Context, *, older_than: str, out: Path | None) -> None:
         except ConfigError as error:
             raise ConfigError(f"--older-than: {error}") from None
         total = 0
-        async for _place, client in _stores(ctx, out):
-            total += await client.prune(older_than_s=age)
+        async for store in stores(ctx, out):
+            if store.only:
+                raise ConfigError("--out: this store is one for all folders, and pruned as a whole; leave --out away")
+            total += await store.client.prune(older_than_s=age)
         say(f"{count(total, 'crawl')} deleted")
 
     run(ctx, delete())

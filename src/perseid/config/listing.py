@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
-from perseid.config.loading import Loaded, declared, env_variable
+from perseid.config.loading import Loaded, declared, entry, env_variable, mappings
 
 MASK = "***"
+_LOGIN = re.compile(r"(?<=://)[^/?#]*@")
+_REST = re.compile(r"([?#]).+", re.DOTALL)
 
 
 class Row(NamedTuple):
@@ -20,12 +23,21 @@ class Row(NamedTuple):
 
 
 def rows(loaded: Loaded) -> list[Row]:
-    """All settings in the order of their declaration."""
+    """All settings in the order of their declaration, then what the operator has named."""
     found = []
-    for field in declared():
+    named = [entry(section, name) for section in mappings() for name in sorted(getattr(loaded.settings, section))]
+    for field in (*declared(), *named):
         section, _, member = field.name.partition(".")
-        value = getattr(getattr(loaded.settings, section), member)
+        values = getattr(loaded.settings, section)
+        value = values[member] if isinstance(values, dict) else getattr(values, member)
         if field.secret and value:
-            value = MASK
+            value = _hidden(value)
         found.append(Row(field.name, value, loaded.origins[field.name], env_variable(field.name), field.default))
     return found
+
+
+def _hidden(value: Any) -> str:
+    """Of a URL the user, the password and what follows `?` or `#`; of anything else all of it."""
+    if not isinstance(value, str) or "://" not in value:
+        return MASK
+    return _REST.sub(rf"\1{MASK}", _LOGIN.sub(f"{MASK}@", value), count=1)

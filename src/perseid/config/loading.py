@@ -57,7 +57,7 @@ def load(env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mappin
     origins = dict.fromkeys(fields, DEFAULT)
     notes = old_names.without_effect(env)
     for name, raw, origin in _of_files(files, fields):
-        values[name], origins[name] = _convert(fields[name], raw, origin), origin
+        values[name], origins[name] = _convert(_field(name, origin, fields), raw, origin), origin
     named = {name for name, _raw, _origin in ours}
     for name, raw, origin in old_names.given(env):
         if name in named:
@@ -67,25 +67,35 @@ def load(env: Mapping[str, str], files: Sequence[FileSource] = (), flags: Mappin
         except ConfigError as error:
             notes.append(f"{error}; it is ignored, say it as {env_variable(name)}")
     for name, raw, origin in ours:
-        values[name], origins[name] = _convert(fields[name], raw, origin, is_text=True), origin
+        values[name], origins[name] = _convert(_field(name, origin, fields), raw, origin, is_text=True), origin
     return Loaded(_build(values), origins, tuple(notes))
 
 
 def declared() -> Iterator[Field]:
-    """Every setting in the order of its declaration."""
+    """Every setting in the order of its declaration; entries of mappings are not declared, see `mappings`."""
     for section in msgspec.structs.fields(Settings):
+        if get_origin(section.type) is dict:
+            continue
         hints = get_type_hints(section.type, include_extras=True)
         for member in msgspec.structs.fields(section.type):
-            kind, meta = _unwrap(hints[member.name])
-            extra = meta.extra or {}
-            yield Field(
-                f"{section.name}.{member.name}",
-                kind,
-                member.default,
-                meta,
-                bool(extra.get("secret")),
-                bool(extra.get("joined")),
-            )
+            yield _declare(f"{section.name}.{member.name}", hints[member.name], member.default)
+
+
+def mappings() -> dict[str, tuple[Any, Any]]:
+    """Sections whose members are named by the operator: the types of a name and of a value."""
+    hints = get_type_hints(Settings, include_extras=True)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is dict}
+
+
+def entry(section: str, name: str) -> Field:
+    """A member of a mapping as if it had been declared."""
+    return _declare(f"{section}.{name}", mappings()[section][1], "")
+
+
+def _declare(name: str, hint: Any, default: Any) -> Field:
+    kind, meta = _unwrap(hint)
+    extra = meta.extra or {}
+    return Field(name, kind, default, meta, bool(extra.get("secret")), bool(extra.get("joined")))
 
 
 def _unwrap(hint: Any) -> tuple[Any, msgspec.Meta]:
@@ -95,13 +105,30 @@ def _unwrap(hint: Any) -> tuple[Any, msgspec.Meta]:
     return hint, msgspec.Meta()
 
 
+def _field(name: str, origin: str, fields: Mapping[str, Field]) -> Field:
+    """The setting of this name. Raises `ConfigError` where there can't be one."""
+    if name in fields:
+        return fields[name]
+    section, _, member = name.partition(".")
+    if section not in mappings():
+        raise _unknown(name, origin, fields)
+    named = _declare(name, mappings()[section][0], "")
+    try:
+        msgspec.convert(member, Annotated[named.type, named.meta])
+    except msgspec.ValidationError:
+        raise ConfigError(f"{origin}: {name}: a name in [{section}] is of {allowed(named)}") from None
+    return entry(section, member)
+
+
+def _sections(fields: Mapping[str, Field]) -> set[str]:
+    return {name.partition(".")[0] for name in fields} | set(mappings())
+
+
 def _of_files(files: Sequence[FileSource], fields: Mapping[str, Field]) -> Iterator[tuple[str, Any, str]]:
     """(setting, value, file) from the weakest file to the strongest."""
-    sections = {name.partition(".")[0] for name in fields}
+    sections = _sections(fields)
     for source in files:
         for name, raw in _of_file(source, sections):
-            if name not in fields:
-                raise _unknown(name, source.name, fields)
             yield name, raw, source.name
 
 
@@ -109,13 +136,11 @@ def _ours(
     env: Mapping[str, str], flags: Mapping[str, Any], fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, Any, str]]:
     """(setting, value, variable) of our own names in the environment, then flags."""
-    sections = {name.partition(".")[0] for name in fields}
+    sections = _sections(fields)
     for variable in sorted(env):
         if (meant := _env_name(variable, sections, fields)) is not None:
             yield meant, env[variable], variable
     for name, raw in flags.items():
-        if name not in fields:
-            raise _unknown(name, FLAG, fields)
         yield name, raw, FLAG
 
 
@@ -137,13 +162,13 @@ def _env_name(variable: str, sections: set[str], fields: Mapping[str, Field]) ->
     section, nested, member = body.partition("__")
     name = f"{section}.{member}"
     if nested:
-        if name in fields:
+        if name in fields or section in mappings():
             return name
         raise _unknown(variable, "environment", [env_variable(field) for field in fields])
     for section in sections:
         if body.startswith(f"{section}_"):  # one underscore where two were meant
             meant = f"{section}.{body[len(section) + 1 :]}"
-            if meant in fields:
+            if meant in fields or section in mappings():
                 raise ConfigError(f"{variable}: unknown setting; did you mean {env_variable(meant)}?")
     return None
 
@@ -187,8 +212,8 @@ _TRUTH = {
 def allowed(field: Field) -> str:
     """What a setting may be, for people."""
     kind, meta = field.type, field.meta
-    if get_origin(kind) is Literal:
-        return ", ".join(str(choice) for choice in get_args(kind))
+    if meta.description or get_origin(kind) is Literal:
+        return meta.description or ", ".join(str(choice) for choice in get_args(kind))
     if get_origin(kind) is tuple:
         return "a list of texts (in the environment: separated by commas)"
     if kind is bool:

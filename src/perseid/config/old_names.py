@@ -6,6 +6,7 @@ They belong to others, so a value that we can't use is told and left alone, neve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -58,6 +59,8 @@ OLD_NAMES = (
     OldName("HOST", "api.host"),
     OldName("PORT", "api.port"),
     OldName("EXPRESS_TRUST_PROXY", "api.trust_proxy", _hops),
+    OldName("REDIS_URL", "delivery.url"),
+    OldName("NUQ_RABBITMQ_URL", "delivery.url"),
     OldName("NUM_WORKERS_PER_QUEUE", "worker.concurrency"),
     OldName("MAX_CONCURRENT_JOBS", "worker.concurrency"),
     OldName("CONCURRENCY", "worker.concurrency"),
@@ -80,11 +83,14 @@ OLD_NAMES = (
 """Of two names for one setting the later one wins."""
 
 WITHOUT_EFFECT = {
-    "REDIS_URL": "no Redis is needed: queue and limits live in the store",
-    "MONGO_URL": "nothing is written to MongoDB",
+    "MONGO_URL": "a MongoDB that items go to is named in [connections]",
     "BLOCK_MEDIA": "media are never loaded: pages are fetched without a browser",
 }
 """Variables people bring along that there is no setting for, and why."""
+
+
+_NEEDS = {"REDIS_URL": ("redis", "redis"), "NUQ_RABBITMQ_URL": ("aio_pika", "rabbitmq")}
+"""Packages of extras that a variable is nothing without."""
 
 
 class Given(NamedTuple):
@@ -98,10 +104,20 @@ class Given(NamedTuple):
 def given(env: Environment) -> Iterator[Given]:
     """What the environment says under old names, weakest first; empty values say nothing."""
     for old in OLD_NAMES:
-        if value := env.get(old.variable, "").strip():
+        if (value := env.get(old.variable, "").strip()) and not _missing_for(old.variable):
             yield Given(old.setting, old.read(value, env), old.variable)
 
 
 def without_effect(env: Environment) -> list[str]:
     """A sentence for each variable that is set in vain."""
-    return [f"{variable} has no effect: {why}" for variable, why in WITHOUT_EFFECT.items() if env.get(variable)]
+    said = [f"{variable} has no effect: {why}" for variable, why in WITHOUT_EFFECT.items() if env.get(variable)]
+    for variable, (_package, extra) in _NEEDS.items():
+        if env.get(variable) and _missing_for(variable):
+            said.append(f"{variable} has no effect: it needs pip install 'perseid[{extra}]'")
+    return said
+
+
+def _missing_for(variable: str) -> bool:
+    """Where ours would be an error that names the extra, others' is left alone."""
+    package, _extra = _NEEDS.get(variable, ("", ""))
+    return bool(package) and find_spec(package) is None

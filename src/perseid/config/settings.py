@@ -23,6 +23,21 @@ LogFormat = Literal["json", "text"]
 Strictness = Literal["exact", "known", "off"]
 
 Secret = Meta(extra={"secret": True})
+EntryName = Annotated[
+    str,
+    Meta(pattern=r"^[a-z][a-z0-9_]{0,62}$", description="lower-case letters, digits and `_`, a letter first"),
+]
+"""A name that the operator gives: the same in files and, in capitals, in the environment."""
+Address = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z][a-z0-9+.-]*://.",
+        description="an address with its scheme, such as postgresql://user:password@host/database",
+        extra={"secret": True},
+    ),
+]
+SecretText = Annotated[str, Meta(min_length=1, extra={"secret": True})]
+AbsolutePath = Annotated[str, Meta(pattern="^/", description="the path of a folder, from / on")]
 
 DEFAULT_USER_AGENT = f"Mozilla/5.0 (compatible; Perseid/{__version__})"
 """Honest: it bears the product token that robots.txt files address."""
@@ -79,16 +94,40 @@ class PolitenessSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
 
 class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The database beside the crawl, and how finished pages are gathered into one commit."""
+    """The database of a crawl, and how finished pages are gathered into one commit."""
 
+    url: Annotated[str, Secret] = ""
+    """`postgresql://user:password@host/database` for a fleet; empty is an SQLite file in the crawl's own folder."""
+    connections: Annotated[int, Meta(ge=2, le=64)] = 4
+    """Most connections of each process to PostgreSQL."""
+    blob_folder: str = ""
+    """Folder of all processes for large documents; empty is one beside the SQLite file, or PostgreSQL itself."""
     batch_pages: Annotated[int, Meta(ge=1, le=1000)] = 100
     batch_bytes: Bytes = 4 * 1024 * 1024
     busy_timeout_s: Seconds = 30.0
-    """How long a writer waits for another process before the store counts as unavailable."""
+    """How long a writer waits for SQLite's lock before the store counts as unavailable."""
     wal_limit_bytes: Bytes = 64 * 1024 * 1024
-    """Size of the write-ahead log above which it is truncated."""
+    """Size of SQLite's write-ahead log above which it is truncated."""
     blob_bytes: Bytes = 256 * 1024
-    """Documents larger than this, compressed, lie in a file beside the database."""
+    """Documents larger than this, compressed, lie outside the tables: see `blob_folder`."""
+
+
+class DeliverySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How workers learn that there is work, sooner than by asking the store."""
+
+    url: Annotated[str, Secret] = ""
+    """amqp:// of a RabbitMQ or redis:// of a Redis (with TLS amqps://, rediss://); empty needs neither."""
+    prefix: str = ""
+    """Before the names of queues, streams and groups there."""
+
+
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How processes of a server share limits without asking the store each time."""
+
+    url: Annotated[str, Secret] = ""
+    """redis:// of a Redis (with TLS rediss://); empty needs none."""
+    prefix: str = ""
+    """Before the names of keys there."""
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,6 +146,14 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """How often what nobody keeps any longer is looked for; only a server deletes by itself."""
     grace_s: Seconds = 30.0
     """How long a graceful stop waits for pages in flight."""
+    max_memory_mb: Number = 0
+    """Memory (resident set) above which a process of a server or a fleet is replaced; 0 for no bound."""
+    max_pages: Number = 0
+    """Jobs after which it is replaced; 0 for no bound."""
+    probe_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    """Where `perseid worker` answers /live, /ready and /metrics; 0 for nowhere."""
+    probe_host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    """Address of that."""
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -210,15 +257,28 @@ class RetentionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """A URL in a team's index, from when it was last seen."""
     log_ttl_s: Seconds = 604_800.0
     """The log of deliveries."""
+    page_ttl_s: Seconds = 2_592_000.0
+    """Pages of sites, for reading them again, and what their items lacked; one with exceptions stays until they go."""
+
+
+class AlertsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is told when too many items of a site lack a field."""
+
+    webhook: Annotated[str, Secret] = ""
+    """Receiver of alarms; beside it they are logged and counted."""
+    every_s: Seconds = 30.0
+    """How often workers look."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole tree; `Settings()` is all defaults."""
+    """The whole tree; `Settings()` is all defaults. Sections that are mappings hold what the operator names."""
 
     fetch: FetchSettings = FetchSettings()
     robots: RobotsSettings = RobotsSettings()
     politeness: PolitenessSettings = PolitenessSettings()
     store: StoreSettings = StoreSettings()
+    delivery: DeliverySettings = DeliverySettings()
+    limit: LimitSettings = LimitSettings()
     worker: WorkerSettings = WorkerSettings()
     crawl: CrawlSettings = CrawlSettings()
     log: LogSettings = LogSettings()
@@ -228,3 +288,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     search: SearchSettings = SearchSettings()
     team: TeamSettings = TeamSettings()
     retention: RetentionSettings = RetentionSettings()
+    alerts: AlertsSettings = AlertsSettings()
+    connections: dict[EntryName, Address] = {}
+    """Databases, buckets and receivers that seeds and sinks may name."""
+    folders: dict[EntryName, AbsolutePath] = {}
+    """Folders that seeds may read and sinks may write."""
+    secrets: dict[EntryName, SecretText] = {}
+    """What `${secret:NAME}` in rules and pools of proxies stands for, whatever letters are large there."""

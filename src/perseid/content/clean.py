@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _INERT = "script, style, template, link, meta, noframes"
 _UNSEEN = ("display:none", "display: none")
-_STYLED = "[hidden], [style*='display:none'], [style*='display: none'], [class$=lines] > span"
+_LINES = "[class$=lines] > span"
 _ADDRESSES = (("a, area, link", "href"), ("img, source, iframe, video, audio, embed", "src"), ("video", "poster"))
 
 
@@ -65,18 +65,37 @@ def _within(tree: Tree, node: Node, chosen: set[Node]) -> bool:
     return False
 
 
-def settle(tree: Tree, node: Node) -> None:
-    """Make the tree below `node` say what style sheets say: what is hidden, and where lines end."""
-    hidden: list[Node] = []
-    lines: list[Node] = []
-    for part in tree.select(_STYLED, node):  # one walk for both
-        style = tree.attr(part, "style") or ""
-        unseen = tree.attr(part, "hidden") is not None or any(sign in style for sign in _UNSEEN)
-        (hidden if unseen else lines).append(part)
+def settle(tree: Tree, node: Node) -> bool:
+    """Make the tree below `node` say what style sheets say: what is hidden, and where lines end.
+
+    True where something may have changed.
+    """
+    hidden = _hidden(tree, node)
+    # The whole page is searched faster than a part of it: it keeps its elements by tag.
+    lines = tree.select(_LINES, node) if tree.first(_LINES) is not None else []
+    if lines and hidden:
+        unseen = set(hidden)
+        lines = [part for part in lines if part not in unseen]
     if lines:
         _break_lines(tree, lines)
     if hidden:
         _drop_unseen(tree, node, hidden)
+    return bool(lines or hidden)
+
+
+def _hidden(tree: Tree, node: Node) -> list[Node]:
+    """What says of itself that it isn't shown, in document order."""
+    # One selector after another: a list of them takes longer than all its members.
+    marked = tree.select("[hidden]", node)
+    styled = tree.select("[style*=display]", node)
+    if not styled:
+        return marked
+    if marked:
+        styled = tree.select("[hidden], [style*=display]", node)
+    known = set(marked)
+    return [
+        part for part in styled if part in known or any(sign in (tree.attr(part, "style") or "") for sign in _UNSEEN)
+    ]
 
 
 def _drop_unseen(tree: Tree, node: Node, hidden: list[Node]) -> None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from perseid.content import signs
+from perseid.content.pagetype import PageFacts
 from perseid.content.survey import HEADINGS, Survey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perseid.content.pagetype import PageFacts
-
 Columns = dict[str, "Sequence[float]"]
+COUNTS = frozenset(
+    """size stops ends label kind anchors in_title small big article up1_longest up2_longest up3_longest up1_size
+    up1_count centre side core alike again prev_size next_size prev2_size next2_size prev_stops next_stops
+    prev2_stops next2_stops prev_label next_label since_prose till_prose under_label since_heading from_h1
+    page_prose page_size page_blocks outer_articles""".split()  # noqa: SIM905  # read as words, not as a list
+)
+"""The columns of whole numbers; all others are of floats."""
+_OF_PAGE = ("page_prose", "page_links", "page_size", "page_blocks", "prose_share", "outer_articles")
+OF_PAGE = frozenset({"calm", *_OF_PAGE, *(f"page_{name}" for name in PageFacts._fields)})
+"""The columns that hold one value, the page's."""
 
-_ENDS_SENTENCE = re.compile("[.!?\u3002\uff01\uff1f\u2026][\"'\u201d\u2019\u00bb)\\]]?$")
+_STOPS = frozenset(".!?\u3002\uff01\uff1f\u2026")
+_CLOSERS = frozenset("\"'\u201d\u2019\u00bb)]")
+_DIGITS = b"0123456789"
 _KINDS = (
     "p li h1 h2 h3 h4 h5 h6 td th pre dt dd blockquote figcaption div span section article header footer "
     "caption address ul tr body summary fieldset form aside"
@@ -43,7 +53,7 @@ def _add_own(out: Columns, s: Survey, page: PageFacts) -> None:
     out["size"] = size
     out["links"] = [s.linked[b] / c for b, c in zip(units, size, strict=True)]
     out["stops"] = [s.stops[b] for b in units]
-    out["ends"] = [1 if _ENDS_SENTENCE.search(text, max(0, len(text) - 3)) else 0 for text in texts]
+    out["ends"] = [1 if text[-1] in _STOPS or (text[-1] in _CLOSERS and text[-2:-1] in _STOPS) else 0 for text in texts]
     out["label"] = [1 if c <= 90 and signs.is_label(text[:90]) else 0 for text, c in zip(texts, size, strict=True)]
     out["kind"] = [_KIND.get(tags[b], 40) for b in units]
     out["anchors"] = [s.anchors[b] for b in units]
@@ -59,7 +69,8 @@ def _add_own(out: Columns, s: Survey, page: PageFacts) -> None:
 
 
 def _digit_share(text: str) -> float:
-    return sum(map(text.count, "0123456789")) / len(text)
+    encoded = text.encode("utf-8", "replace")
+    return (len(encoded) - len(encoded.translate(None, _DIGITS))) / len(text)
 
 
 def _add_surroundings(out: Columns, s: Survey) -> None:
@@ -160,7 +171,7 @@ def _add_groups(out: Columns, s: Survey) -> None:
 
 def _add_neighbours(out: Columns, s: Survey) -> None:
     size, links, label, stops = out["size"], out["links"], out["label"], out["stops"]
-    for name, column, edge in (("size", size, 0), ("links", links, 1), ("label", label, 0), ("stops", stops, 0)):
+    for name, column, edge in (("size", size, 0), ("links", links, 1.0), ("label", label, 0), ("stops", stops, 0)):
         out[f"prev_{name}"] = [edge, *column[:-1]]
         out[f"next_{name}"] = [*column[1:], edge]
         if name != "label":
@@ -170,7 +181,8 @@ def _add_neighbours(out: Columns, s: Survey) -> None:
     out["since_prose"] = _distance(good)
     out["till_prose"] = _distance(good[::-1])[::-1]
     tags = s.flat.tags
-    last_label, since = 0.0, 20
+    last_label: float = 0
+    since = 20
     labels, distances = [], []
     for b, mark in zip(s.units, label, strict=True):
         if tags[b] in HEADINGS or tags[b] in {"dt", "legend"}:
@@ -203,14 +215,15 @@ def _add_page(out: Columns, s: Survey, page: PageFacts) -> None:
     tags = s.flat.tags
     title = next((b for b in units if tags[b] == "h1"), -1)
     out["from_h1"] = [max(-50, min(50, b - title)) if title >= 0 else -60 for b in units]
-    for name, value in (
-        ("page_prose", s.prose[0]),
-        ("page_links", s.total_linked[0] / everything),
-        ("page_size", s.total[0]),
-        ("page_blocks", n),
-        ("prose_share", s.prose[0] / everything),
-        ("outer_articles", min(s.articles, 10)),
-    ):
+    values = (
+        s.prose[0],
+        s.total_linked[0] / everything,
+        s.total[0],
+        n,
+        s.prose[0] / everything,
+        min(s.articles, 10),
+    )
+    for name, value in zip(_OF_PAGE, values, strict=True):
         out[name] = [value] * n
     for name, fact in zip(page._fields[:-1], page[:-1], strict=True):
         out[f"page_{name}"] = [float(fact)] * n

@@ -9,10 +9,12 @@ writes the file.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perseid.content import signs
+from perseid.content.features import COUNTS, OF_PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,12 +47,14 @@ def _compiled() -> tuple[list[str], Callable[..., list[float]]]:
             raise ValueError(f"forest.txt: a tree has {len(tree) - rest} tokens too many")
     names = list(variables)
     arguments = ", ".join(f"c{j}" for j in range(len(names)))
-    rows = ", ".join(variables.values())
+    of_page = [j for j, name in enumerate(names) if name in OF_PAGE]
+    of_rows = [j for j in range(len(names)) if j not in of_page]
     source = "\n".join(
         [
             f"def judge({arguments}):",
             " out = []",
-            f" for {rows}, in zip({arguments}):",
+            *[f" x{j} = c{j}[0]" for j in of_page],
+            f" for {', '.join(f'x{j}' for j in of_rows)}, in zip({', '.join(f'c{j}' for j in of_rows)}):",
             "  y = 0.0",
             *body,
             "  out.append(y)",
@@ -75,7 +79,9 @@ def _emit(tree: Sequence[str], at: int, depth: int, variables: dict[str, str], b
     if sign:
         body.append(f"{indent}if not {variable} & {signs.BITS[sign]}:")
     else:
-        body.append(f"{indent}if {variable} <= {float(tree[at + 1])!r}:")
+        # Numbers of one type are compared several times as fast as those of two.
+        most = float(tree[at + 1])
+        body.append(f"{indent}if {variable} <= {floor(most) if name in COUNTS else most!r}:")
     rest = _emit(tree, at + 2, depth + 1, variables, body)
     body.append(f"{indent}else:")
     return _emit(tree, rest, depth + 1, variables, body)

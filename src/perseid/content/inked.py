@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import AnyStr, NamedTuple
 from zlib import adler32
 
 CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 CONTROL = 2
 _KINDS = bytes(CONTROL if code in CONTROLS else code > 127 or chr(code).isalnum() for code in range(256))
 """1 for the bytes of letters and digits in UTF-8, 2 for control characters, 0 for all others."""
+
+
+_RARE = 20
+"""Times that the first character of what is looked for may lead nowhere before all of it is searched at once."""
 
 
 class Inked(NamedTuple):
@@ -35,6 +39,20 @@ def inked(text: str) -> Inked:
         encoded = text.encode("utf-8", "replace")
         lone = True
     return Inked(text, encoded, encoded.translate(_KINDS), lone)
+
+
+def holds(text: AnyStr, wanted: AnyStr) -> bool:
+    """`wanted in text`, at the cost of finding its first character where that is rare.
+
+    A single one is found at the speed of memory, several at a twentieth of that.
+    """
+    first = wanted[:1]
+    at = text.find(first)
+    for _ in range(_RARE):
+        if at < 0 or text.startswith(wanted, at):
+            return at >= 0
+        at = text.find(first, at + 1)
+    return at >= 0 and text.find(wanted, at) >= 0
 
 
 def letters(encoded: bytes) -> int:

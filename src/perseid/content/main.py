@@ -43,6 +43,8 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     """article, documentation, forum, listing, product or service."""
     confidence: float
     """0 to 1."""
+    text: str | None = None
+    """All text below `node`, where it is at hand."""
     fallback: bool = False
     """True where nothing stood out and the whole body was kept."""
 
@@ -51,7 +53,7 @@ def main_content(tree: Tree, *, url: str) -> Main:
     """The part of the page its readers came for; takes everything else out of `tree`."""
     marked = marked_content(tree)
     if marked is not None:
-        return Main(node=marked, page_type=pagetype.DOCUMENTATION, confidence=0.95)
+        return Main(node=marked.node, page_type=pagetype.DOCUMENTATION, confidence=0.95, text=marked.text)
     page = pagetype.facts(tree, url)
     for node in chain.from_iterable(tree.by_tag(NEVER, tree.body).values()):
         tree.remove(node)

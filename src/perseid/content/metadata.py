@@ -83,9 +83,8 @@ class _Gathered:
         self.icon: str | None = None
         self.other_icon: str | None = None
 
-    def meta(self, attrs: dict[str, str]) -> None:
-        content = attrs["content"][:_MOST_CHARACTERS]
-        name, prop = attrs.get("name"), attrs.get("property")
+    def meta(self, content: str, name: str | None, prop: str | None, item: str | None) -> None:
+        content = content[:_MOST_CHARACTERS]
         if prop is not None:
             folded = prop.strip().lower()
             key = _PROPERTY.get(folded)
@@ -97,7 +96,7 @@ class _Gathered:
             key = _NAME.get(name.strip().lower())
             if key is not None:
                 self.named.setdefault(key, content)
-        own = name or prop or attrs.get("itemprop")
+        own = name or prop or item
         if own:
             self._add(own, content)
 
@@ -129,6 +128,7 @@ def read_head(tree: Tree, absolute: Callable[[str], str | None], elements: Eleme
     `elements` are those of `tree.by_tag` for at least `TAGS`, where the caller has them.
     """
     found = _Gathered()
+    attr = tree.attr
     if elements is None:
         elements = tree.by_tag(TAGS)
     for node in elements.get("title", ())[:_MOST_TAGS]:
@@ -137,12 +137,12 @@ def read_head(tree: Tree, absolute: Callable[[str], str | None], elements: Eleme
             if found.title:
                 break
     for node in elements.get("meta", ())[:_MOST_TAGS]:
-        attrs = tree.attrs(node)
-        if "content" in attrs:
-            found.meta(attrs)
+        content = attr(node, "content")
+        if content is not None:
+            found.meta(content, attr(node, "name"), attr(node, "property"), attr(node, "itemprop"))
     for node in elements.get("link", ())[:_MOST_TAGS]:
-        role = _role((tree.attr(node, "rel") or "")[:_LONGEST_REL])
-        if role and (href := (tree.attr(node, "href") or "").strip()):
+        role = _role((attr(node, "rel") or "")[:_LONGEST_REL])
+        if role and (href := (attr(node, "href") or "").strip()):
             found.link(role, href)
     return _assembled(tree, found, absolute)
 
@@ -208,7 +208,8 @@ def _foreign(tree: Tree, node: Node) -> bool:
     """Whether a title element belongs to a drawing and not to the page."""
     up = tree.parent(node)
     while up is not None:
-        if tree.tag(up) == "svg":
-            return True
+        tag = tree.tag(up)
+        if tag in ("svg", "head"):
+            return tag == "svg"
         up = tree.parent(up)
     return False

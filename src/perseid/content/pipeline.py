@@ -11,6 +11,7 @@ from perseid.content import formula, frames, selfcheck, textual
 from perseid.content.attributes import attributes_of, unmatched
 from perseid.content.conversion import OFFICE_INSTALL, Office, Pdf, office_installed
 from perseid.content.decode import Decoded, decode
+from perseid.content.inked import holds
 from perseid.content.metadata import TAGS as HEAD_TAGS
 from perseid.content.metadata import read_head, robots_flags
 from perseid.content.render import render
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 HEAVY_BYTES = 3_000_000
 """HTML beyond that goes to a child process: it would hold up everything else for a second and more."""
+_OFFICE = "office"
+"""As what an office file's HTML is said to be decoded by."""
 _LINKED = frozenset({Kind.MARKDOWN, Kind.TEXT})
 _READ = LINK_TAGS | HEAD_TAGS | {"script", "x-tex"}
 """What is read off the page as a whole, found by one walk."""
@@ -124,7 +127,7 @@ def of_office(page: Page, options: ScrapeOptions, office: Office) -> Built | Fai
         return Failed(FailureCode.CONVERSION, office.error)
     # All of it is content: there is no navigation to be left out.
     whole = msgspec.structs.replace(options, only_main_content=False)
-    built = _of_html(page, whole, Decoded(office.html, "utf-8", "office", 1.0))
+    built = _of_html(page, whole, Decoded(office.html, "utf-8", _OFFICE, 1.0))
     known = {"title": office.title, "numPages": office.pages}
     metadata = built.document.metadata | {name: value for name, value in known.items() if value is not None}
     warnings = [*office.warnings, *built.document.warnings]
@@ -174,20 +177,27 @@ class _Content(NamedTuple):
 def _of_html(page: Page, options: ScrapeOptions, decoded: Decoded) -> Built:
     text = decoded.text
     # Blanks that must not break tell a browser where to wrap; in text and code they are blanks.
-    source = text.replace("&nbsp;", " ").replace("\xa0", " ")
+    source = text.replace("\xa0", " ")
+    if holds(source, "&nbsp;"):
+        source = source.replace("&nbsp;", " ")
+    sound = decoded.source != _OFFICE
     attributes = None
     if options.include_tags and frames.named(options.include_tags):
         attributes = attributes_of(trees.parse(source), options.attributes)
         source, options = frames.inlined(source), frames.as_divs(options)
-    tree = trees.parse(source)
+    tree = trees.parse(source, decoded=sound)
     elements = tree.by_tag(_READ)
     if "script" in elements and formula.occurs(tree, elements["script"]):
         source = formula.keep_scripts(source)
-        tree = trees.parse(source)
+        tree = trees.parse(source, decoded=sound)
         elements = tree.by_tag(_READ)
     found = discover(tree, page.url, elements)
     resolve = Resolver(found.base)
-    links = resolve.listed(found.hrefs)
+    links = None
+    if "links" in options.formats:
+        links = resolve.listed(found.hrefs)
+    else:
+        resolve.learn(found.hrefs)  # all at once, for the links of the content
     if attributes is None and options.attributes:
         attributes = attributes_of(tree, options.attributes)
     head = read_head(tree, resolve, elements)

@@ -43,10 +43,10 @@ def render(url: str, options: ScrapeOptions, tree: Tree, source: str, resolve: R
     linked = options.links_of_content and "links" in formats
     if not (wanted or linked):
         return Shown(images=images)
-    nodes, page_type = _chosen(url, options, tree, source, warnings)
+    nodes, page_type, known = _chosen(url, options, tree, source, warnings)
     links = _links(tree, nodes, resolve) if linked else None
     hidden = None if options.remove_base64_images is None else DataImages(keep=not options.remove_base64_images)
-    ink, text, html, held = _formats(tree, nodes, wanted, resolve, hidden)
+    ink, text, html, held = _formats(tree, nodes, wanted, resolve, hidden, known)
     found = (ink and ink.text) or text or html or (not wanted and (links or to_text(tree, nodes)))
     if options.only_main_content and page_type and not found:
         # Nothing was left: the whole page is better than an empty one.
@@ -61,36 +61,53 @@ def render(url: str, options: ScrapeOptions, tree: Tree, source: str, resolve: R
     return Shown(markdown, text, html, images, links, page_type)
 
 
-def _chosen(
-    url: str, options: ScrapeOptions, tree: Tree, source: str, warnings: list[str]
-) -> tuple[list[Node], str | None]:
+class _Chosen(NamedTuple):
+    """What is to be shown."""
+
+    nodes: list[Node]
+    page_type: str | None
+    text: str | None
+    """All text below it, where that is at hand."""
+
+
+def _chosen(url: str, options: ScrapeOptions, tree: Tree, source: str, warnings: list[str]) -> _Chosen:
     invalid = clean.exclude(tree, options.exclude_tags) if options.exclude_tags else []
     nodes: list[Node]
     page_type: str | None = None
+    text: str | None = None
     if options.include_tags:
         nodes, bad = clean.include(tree, options.include_tags)
         invalid += bad
     elif options.only_main_content and len(source) <= _HEAVY_CHARACTERS:
         main = main_content(tree, url=url)
-        nodes, page_type = [main.node], main.page_type
+        nodes, page_type, text = [main.node], main.page_type, main.text
     else:
         nodes = [tree.body]
     warnings += [f"selector: {selector!r} is no CSS selector and was ignored" for selector in invalid]
     for node in nodes:
-        clean.settle(tree, node)
-    return nodes, page_type
+        if clean.settle(tree, node):
+            text = None
+    return _Chosen(nodes, page_type, text)
 
 
 def _formats(
-    tree: Tree, nodes: list[Node], wanted: Sequence[str], resolve: Resolver, hidden: DataImages | None
+    tree: Tree,
+    nodes: list[Node],
+    wanted: Sequence[str],
+    resolve: Resolver,
+    hidden: DataImages | None,
+    known: str | None = None,
 ) -> tuple[Inked | None, str | None, str | None, selfcheck.Source | None]:
-    """Markdown, text and HTML as far as they are wanted, and what the nodes held before."""
+    """Markdown, text and HTML as far as they are wanted, and what the nodes held before; `known` is all their text."""
     # Markdown changes the tree, so it comes last.
-    html = clean.cleaned_html(tree, nodes, resolve) if "html" in wanted else None
+    if "html" in wanted:
+        html, known = clean.cleaned_html(tree, nodes, resolve), None
+    else:
+        html = None
     text = to_text(tree, nodes) if "text" in wanted else None
     if "markdown" not in wanted:
         return None, text, html, None
-    held = selfcheck.source_of(tree, nodes)
+    held = selfcheck.source_of(tree, nodes, known)
     if hidden is not None:
         hidden.hide(tree, nodes)
     return written(tree, nodes, resolve), text, html, held

@@ -26,14 +26,17 @@ class Resolver(dict[str, str | None]):
         url = self[href] = _opened(self._base.join(href))
         return url
 
-    def listed(self, hrefs: Sequence[str]) -> list[str]:
-        """The absolute addresses behind `hrefs`, each once, in order; all are resolved together."""
-        absolute = self._base.join_all(hrefs)
+    def learn(self, hrefs: Sequence[str]) -> list[str | None]:
+        """The absolute addresses behind `hrefs`, in their order; all are resolved together."""
+        absolute = [
+            url if url is not None and url.startswith("http") else _opened(url) for url in self._base.join_all(hrefs)
+        ]
         self.update(zip(hrefs, absolute, strict=True))
-        for href, url in zip(hrefs, absolute, strict=True):
-            if url is None or not url.startswith("http"):
-                self[href] = _opened(url)
-        found = dict.fromkeys(map(self.__getitem__, hrefs))
+        return absolute
+
+    def listed(self, hrefs: Sequence[str]) -> list[str]:
+        """The absolute addresses behind `hrefs` that name a place, each once, in order."""
+        found = dict.fromkeys(self.learn(hrefs))
         return [url for url in found if url is not None and url.startswith(_LISTED_SCHEMES)]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
+
+from perseid.content.inked import holds
 
 
 class Kind(StrEnum):
@@ -79,6 +82,7 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
     (b"SQLite format 3\x00", Kind.BINARY),
     (b"wARC", Kind.BINARY),
 )
+_MAGIC_BYTES = tuple([magic for magic, _ in _MAGIC])
 _RIFF = {b"WEBP": Kind.IMAGE, b"WAVE": Kind.AUDIO, b"AVI ": Kind.VIDEO}
 _STILL_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"mif1", b"msf1"})
 # Names of parts near the start or in the directory at the end tell office files from plain archives.
@@ -103,11 +107,11 @@ def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Ki
 
     `path` is the path of the URL: its suffix tells Markdown from other plain text.
     """
-    mime = (content_type or "").split(";", 1)[0].strip().lower()
+    mime = _mime(content_type or "")
     if not body[:64].strip(_BLANK) and not body.strip(_BLANK):
         return _by_label(mime) or Kind.EMPTY
     head = body[:1024]
-    if body[0] != 0x3C or b"%PDF-" in head:  # nothing binary begins with "<"
+    if not body[:64].lstrip(b" \t\r\n").startswith(b"<") or holds(head, b"%PDF-"):  # nothing binary begins so
         magic = _by_magic(body, head)
         if magic is not None:
             return magic
@@ -120,12 +124,16 @@ def sniff(body: bytes, *, content_type: str | None = None, path: str = "") -> Ki
     return _textual(body, head, mime, path)
 
 
+@lru_cache(maxsize=256)
+def _mime(content_type: str) -> str:
+    return content_type.split(";", 1)[0].strip().lower()
+
+
 def _by_magic(body: bytes, head: bytes) -> Kind | None:
     if b"%PDF-" in head and not _HTML_START.match(head):
         return Kind.PDF
-    for magic, kind in _MAGIC:
-        if head.startswith(magic):
-            return kind
+    if head.startswith(_MAGIC_BYTES):
+        return next(kind for magic, kind in _MAGIC if head.startswith(magic))
     return _by_container(body, head)
 
 

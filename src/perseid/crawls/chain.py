@@ -24,9 +24,10 @@ from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, DenialReason, FailureCode
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Fetcher, FetchFailure, FetchRequest, Response, RobotsSource
-from perseid.ports.store import Again, End, Failed, HostNote, Lease, Refused
+from perseid.ports.work import Again, End, Failed, HostNote, Lease, Refused
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SAME_METHOD = frozenset({307, 308})
 _SITE_AWAY = frozenset(
     code.value
     for code in (
@@ -48,6 +49,8 @@ class FetchPolicy(msgspec.Struct, frozen=True, kw_only=True):
     max_document_bytes: int = 50 * 1024 * 1024
     max_redirects: int = 10
     max_crawl_delay_s: float = 60.0
+    give_up_after: int = 8
+    """Refusals by a host, for its load, after which a page is taken as it is."""
     proxy: str | None = None
     """For requests that name none themselves."""
     allow_named_host: bool = False
@@ -61,6 +64,10 @@ class Hops(msgspec.Struct, array_like=True):
     seen: list[tuple[str, int]] = []
     """Each URL left behind, with the state of the cookies it was asked with."""
     chain: bytes = b""
+    refused: int = 0
+    """How often the host asked for patience instead of answering."""
+    bare: bool = False
+    """A redirect made a GET of the request, whatever it was (RFC 9110, 15.4)."""
 
 
 class Arrival(NamedTuple):
@@ -103,7 +110,7 @@ class Chain:
         return self._clock.monotonic_s() - self._began_s
 
     @property
-    def _somebody_waits(self) -> bool:
+    def is_waited_for(self) -> bool:
         return self.context.crawl.kind is CrawlKind.SCRAPE
 
     @property
@@ -121,13 +128,17 @@ class Chain:
     async def follow(self) -> Arrival | End:
         """Go on until there is an answer, or a reason to stop here."""
         while True:
-            blocked = self.context.blocked(self.hops.url)
+            blocked = self.blocked(self.hops.url)
             refusal = await self._obey_robots() if blocked is None else Refused(denial=blocked)
+            refusal = await self.ready() if refusal is None else refusal
             if refusal is not None:
                 return refusal
             answer = await self._request()
             if isinstance(answer, FetchFailure):
-                return self._failed(answer)
+                end = self.failed(answer)
+                if end is not None:
+                    return end
+                continue
             if answer.cached_at is None:
                 self._learn(answer)
             reached = await self._read(answer)
@@ -139,22 +150,38 @@ class Chain:
         if answer.status in _REDIRECTS and (location := answer.header("location")) is not None:
             return await self._redirect(answer, location)
         if answer.status == 304 or (answer.status in _REDIRECTS and not answer.body):
-            return self._failed(_nothing_sent(answer))
-        if answer.status >= 400 and self._somebody_waits:
-            # For the answer, whatever it is; its host is spared by those who don't wait.
+            return self.failed(_nothing_sent(answer))
+        if answer.status >= 400:
+            # Who waits for the answer gets it, whatever it is.
+            result = None if self.is_waited_for else self.refused(answer)
+            if result is not None:
+                return result
             note = outcome.throttling(answer, self.lease.host)
             self._notes += [note] if note is not None else []
-        elif answer.status >= 400:
-            result = outcome.of_status(
-                self.lease,
-                answer,
-                host=self.lease.host,
-                max_attempts=self.context.options.scrape.max_attempts,
-                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-            )
-            if result is not None:
-                return self._noted(result)
         return Arrival(answer, self.context)
+
+    def blocked(self, url: str) -> Denial | None:
+        """Whether the operator lets nobody go there."""
+        return self.context.blocked(url)
+
+    async def ready(self) -> End | None:
+        """Asked before each request; an end, where it is not to be made now."""
+        return None
+
+    def refused(self, answer: Response) -> End | None:
+        """What follows from a status of 400 and above; None where the answer is to be taken as it is."""
+        result = outcome.of_status(
+            self.lease,
+            answer,
+            host=self.lease.host,
+            patience=outcome.Patience(self.context.options.scrape.max_attempts, self.policy.give_up_after),
+            refused=self.hops.refused,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+        )
+        if result is None:
+            return None
+        self.hops.refused += result.note is not None
+        return self.noted(result)
 
     async def _obey_robots(self) -> End | None:
         """Sitemaps are exempt; a site that asks for a pause between requests gets it before the next one."""
@@ -166,17 +193,17 @@ class Chain:
             rules = await self._robots.cached(origin, agent=scrape.robots_agent)
             if rules is None or (rules.failure == FailureCode.TLS and not scrape.verify_tls):
                 self._requested_at = self._clock.monotonic_s()
-                rules = await self._robots.fetch(origin, request=self._fetch_request(url), agent=scrape.robots_agent)
+                rules = await self._robots.fetch(origin, request=self.asking(url), agent=scrape.robots_agent)
                 # It may have been asked for several times: what counts is the last time.
                 self._requested_at = self._clock.monotonic_s()
                 self._take_delay(rules)
                 if self._gap_us > 0:
-                    return self._wait()
+                    return self.wait()
             elif self._delay_us(rules) > self._gap_us:
                 self._take_delay(rules)
                 if self.lease.gap_us == 0:
                     # Claimed before the pause was known: others may be asking this host right now.
-                    return self._wait()
+                    return self.wait()
         if self.lease.kind is JobKind.KICKOFF:
             self.context = await self._contexts.rebase(self.context, url)
         if rules is None:
@@ -198,7 +225,8 @@ class Chain:
             self._gap_us = gap_us
             self._notes.append(HostNote(host=self.lease.host, gap_us=gap_us))
 
-    def _fetch_request(self, url: str) -> FetchRequest:
+    def asking(self, url: str) -> FetchRequest:
+        """The next request."""
         options = self.context.options.scrape
         return FetchRequest(
             url=url,
@@ -215,7 +243,7 @@ class Chain:
             cache=self.context.cache,
             realm=self.context.realm,
             verify_tls=options.verify_tls,
-            named_host=_host_of(self._named_url) if self.policy.allow_named_host else None,
+            named_host=host_of(self.named_url) if self.policy.allow_named_host else None,
         )
 
     def _headers(self, url: str) -> tuple[tuple[str, str], ...]:
@@ -223,20 +251,20 @@ class Chain:
         options = self.context.options.scrape
         if not (options.headers or options.cookies):
             return ()
-        if not trusted(self._named_url, url):
+        if not trusted(self.named_url, url):
             return for_strangers(options.headers)
         if not options.cookies:
             return options.headers
         return (*options.headers, ("Cookie", "; ".join(f"{name}={value}" for name, value in options.cookies)))
 
     @property
-    def _named_url(self) -> str:
+    def named_url(self) -> str:
         """The URL that somebody named: credentials are meant for its host, and it may be a private one."""
         return self.context.crawl.url if self.context.crawl.kind.follows_links else self.lease.url
 
     async def _request(self) -> Response | FetchFailure:
         before, self._requested_at = self._requested_at, self._clock.monotonic_s()
-        answer = await self._fetcher.fetch(self._fetch_request(self.hops.url))
+        answer = await self._fetcher.fetch(self.asking(self.hops.url))
         if self.context.cache.offline or (isinstance(answer, Response) and answer.cached_at is not None):
             self._requested_at = before  # the site was not asked
         else:
@@ -252,8 +280,9 @@ class Chain:
         if self.lease.strained and answer.status not in (429, 503):
             self._notes.append(HostNote(host=host, answered=True))
 
-    def _failed(self, failure: FetchFailure) -> End:
-        return self._noted(
+    def failed(self, failure: FetchFailure) -> End | None:
+        """What follows from no answer; None to ask again at once."""
+        return self.noted(
             outcome.of_failure(
                 self.lease,
                 failure,
@@ -263,7 +292,7 @@ class Chain:
             )
         )
 
-    def _noted(self, result: outcome.Outcome) -> End:
+    def noted(self, result: outcome.Outcome) -> End:
         # Who waits tries again soon or learns that the host is down: no reason to keep the next one waiting.
         if result.note is not None and self.context.crawl.kind not in _WAITED_FOR:
             self._notes.append(result.note)
@@ -288,11 +317,11 @@ class Chain:
         denial = self._judge(bare)
         if denial is not None:
             return Refused(denial=denial)
-        self.hops = Hops(bare, seen, answer.chain)
+        self.hops = Hops(bare, seen, answer.chain, bare=hops.bare or answer.status not in _SAME_METHOD)
         host = politeness_host(bare)
         if host != self.lease.host:
             return Again(host=host, hops=self._state())
-        return self._wait() if self._gap_us > 0 and answer.cached_at is None else None
+        return self.wait() if self._gap_us > 0 and answer.cached_at is None else None
 
     def _too_many(self, target: str, *, circle: bool, status: int) -> Failed:
         if circle:
@@ -316,16 +345,18 @@ class Chain:
             return None
         return denial
 
-    def _wait(self) -> Again:
+    def wait(self) -> Again:
+        """Its host takes one request at a time: the next one under a lease of its own."""
         return Again(hops=self._state())
 
     def _state(self) -> bytes:
         hops = self.hops
-        return msgspec.msgpack.encode(hops) if hops.seen or hops.chain or hops.url != self.lease.url else b""
+        moved = hops.seen or hops.chain or hops.refused or hops.url != self.lease.url
+        return msgspec.msgpack.encode(hops) if moved else b""
 
 
 @lru_cache(maxsize=256)
-def _host_of(url: str) -> str | None:
+def host_of(url: str) -> str | None:
     named = urls.parse(url)
     return named.host if named else None
 

@@ -15,7 +15,7 @@ from perseid.errors import PerseidError
 from perseid.model.document import Document
 from perseid.model.options import ChangeTracking
 from perseid.ports.known import Snapshot, Snapshots
-from perseid.ports.store import Lease
+from perseid.ports.work import Lease
 
 Compare = Callable[[ChangeTracking, str, str], Awaitable[dict[str, Any]]]
 """Two versions as markdown, the older first, to `{field: {"previous": …, "current": …}}`."""

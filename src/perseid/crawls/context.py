@@ -13,13 +13,14 @@ from perseid.links.key import normalize, url_key
 from perseid.links.robots import Robots
 from perseid.links.scope import Scope
 from perseid.links.startpath import confining
-from perseid.model.crawl import Crawl
+from perseid.model.crawl import Counts, Crawl, CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.options import CachePolicy, CrawlOptions, ScopeRules
 from perseid.model.terms import Terms
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.fetch import RobotsSource
 from perseid.ports.inspect import Inspect
+from perseid.ports.store import NewCrawl
 
 _KEPT = 256
 _NO_CACHE = CachePolicy()
@@ -127,6 +128,22 @@ def compile_context(
     )
 
 
+def _begun(crawl_id: CrawlId, new: NewCrawl) -> Crawl:
+    return Crawl(
+        id=crawl_id,
+        uid=new.uid,
+        team=new.team,
+        kind=new.kind,
+        url=new.url,
+        options=new.options,
+        key_seed=new.key_seed,
+        status=CrawlStatus.SCRAPING,
+        counts=Counts(),
+        created_at=0,
+        terms=new.terms,
+    )
+
+
 def _without_traces(policy: CachePolicy) -> CachePolicy:
     """Nothing is kept, and nothing kept is used unless nothing else may be: to fetch would leave more traces."""
     return msgspec.structs.replace(policy, store=False) if policy.offline else _NO_CACHE
@@ -149,12 +166,22 @@ class Contexts:
         context = self._known.get(crawl_id)
         if context is None or context.blocked_hosts != tuple(self._blocked_hosts()):
             context = await self._compile(crawl_id)
-            self._known[crawl_id] = context
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
+            self._keep(context)
         else:
             self._known.move_to_end(crawl_id)
         return context
+
+    def expect(self, crawl_id: CrawlId, new: NewCrawl) -> None:
+        """One of pages named one by one, which has just begun: its context is made of what is at hand.
+
+        Raises `ConfigError` as `get` does.
+        """
+        self._keep(compile_context(_begun(crawl_id, new), robots=None, blocked_hosts=self._blocked_hosts()))
+
+    def _keep(self, context: CrawlContext) -> None:
+        self._known[context.crawl.id] = context
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
 
     async def rebase(self, context: CrawlContext, start: str) -> CrawlContext:
         """The start page was redirected: scope and robots are those of where it really is."""

@@ -103,17 +103,17 @@ class Courier:
             page = await self._outbox.event_page(event.job) if event.job is not None else None
             if page is None:
                 return None
-            data, error = self._page(crawl, page)
+            data, error = await self._page(crawl, page)
         elif event.kind is EventKind.FAILED:
             error = crawl.error or "the crawl failed"
         body = msgspec.json.encode(payload(crawl, event, receiver.hook.metadata, data, error))
         return Delivery(receiver.hook.url, receiver.hook.headers, body, receiver.trusted)
 
-    def _page(self, crawl: Crawl, page: EventPage) -> tuple[list[dict[str, Any]], str]:
+    async def _page(self, crawl: Crawl, page: EventPage) -> tuple[list[dict[str, Any]], str]:
         """The document where there is one, whatever its status; else where it should have come from, and why not."""
         if page.body is not None and page.seq is not None:
             try:
-                body = self._blobs.get(page.blob) if page.blob else page.body
+                body = await self._blobs.get(page.blob) if page.blob else page.body
                 return [self._render(crawl, page.seq, read(unpack(body)))], ""
             except NotFound:
                 return [_only_source(page)], "the page is no longer kept"

@@ -179,7 +179,7 @@ class Extracts:
             )
         with contextlib.suppress(StoreError):
             # On a full disk it is told all the same, and made again for the next one who asks.
-            await asyncio.to_thread(self._blobs.put, _path(crawl), msgspec.json.encode(status))
+            await self._blobs.put(_path(crawl), msgspec.json.encode(status))
         return status
 
     async def _merge(self, parts: list[Part], ask: Ask) -> tuple[Merged, list[str]]:
@@ -208,7 +208,7 @@ class Extracts:
         return parts, warnings, spent
 
     async def _line(self, row: DocumentRow) -> bytes:
-        return unpack(await asyncio.to_thread(self._blobs.get, row.blob) if row.blob else row.body)
+        return unpack(await self._blobs.get(row.blob) if row.blob else row.body)
 
     async def _why_nothing(self, crawl: Crawl, warnings: list[str]) -> str:
         failures = await self._inspect.failures(crawl.id, limit=1)
@@ -217,7 +217,7 @@ class Extracts:
 
     async def _kept(self, crawl: Crawl) -> ExtractStatus | None:
         try:
-            return msgspec.json.decode(await asyncio.to_thread(self._blobs.get, _path(crawl)), type=ExtractStatus)
+            return msgspec.json.decode(await self._blobs.get(_path(crawl)), type=ExtractStatus)
         except (NotFound, msgspec.DecodeError):
             return None
 

@@ -7,7 +7,7 @@ from perseid.dom import url as urls
 from perseid.links.host import authority, registrable_domain
 from perseid.model.document import Document
 from perseid.ports.known import KnownUrls
-from perseid.ports.store import NewUrl, StoredDocument
+from perseid.ports.work import NewUrl, StoredDocument
 
 MOST_TAKEN = 10_000
 """Known URLs that a crawl begins with, the newest of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import msgspec
 
@@ -18,18 +19,25 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Document)
 
 
+class _Tools(threading.local):
+    """One compressor a thread: to make it is most of the cost of something small."""
+
+    def __init__(self) -> None:
+        self.compressor = ZstdCompressor(level=_LEVEL)
+
+
+_tools = _Tools()
+
+
 def squeeze(data: bytes) -> bytes:
-    return ZstdCompressor(level=_LEVEL).compress(data, mode=ZstdCompressor.FLUSH_FRAME)
+    return _tools.compressor.compress(data, mode=ZstdCompressor.FLUSH_FRAME)
 
 
 class Packer:
-    """Packs documents with one compressor, which is most of the cost of a small one; for one thread."""
-
-    def __init__(self) -> None:
-        self._compressor = ZstdCompressor(level=_LEVEL)
+    """Packs documents."""
 
     def pack(self, document: Document) -> bytes:
-        return self._compressor.compress(_encoder.encode(document), mode=ZstdCompressor.FLUSH_FRAME)
+        return squeeze(_encoder.encode(document))
 
 
 def unpack(body: bytes) -> bytes:

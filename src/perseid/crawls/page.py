@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from perseid.answers.enrich import Enricher, for_asks
@@ -26,7 +24,7 @@ from perseid.ports.blob import Blobs
 from perseid.ports.clock import Clock
 from perseid.ports.fetch import Response, RobotsSource
 from perseid.ports.known import KnownUrls
-from perseid.ports.store import Again, Done, End, Failed, Finished, Lease, NewUrl, Refused, StoredDocument
+from perseid.ports.work import Again, Done, End, Failed, Finished, Lease, NewUrl, Refused, StoredDocument
 
 _NO_LINKS = Judged([], [], False)
 # They judge a page by what it is, not by where it lies: a start page they refuse still gives its links.
@@ -131,9 +129,11 @@ class PageJob:
         blob = None
         if len(body) > self._blob_bytes:
             blob = f"{lease.crawl}/{lease.lock}/document"
-            await asyncio.to_thread(self._blobs.put, blob, body)
+            await self._blobs.put(blob, body)
             body = b""
-        stored = StoredDocument(document.url, document.status, document.title, body, blob)
+        stored = StoredDocument(
+            document.url, document.status, document.title, body, blob, whole=document if chain.is_waited_for else None
+        )
         return remembered(stored, document, chain.context)
 
     async def _finish(self, lease: Lease, chain: Chain, end: End, judged: Judged, final: str) -> Finished:

@@ -9,7 +9,8 @@ from perseid.links.sitemap import SitemapEntry, SitemapParser
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
 from perseid.ports.fetch import Response
-from perseid.ports.store import Again, Done, End, Failed, Finished, Lease, NewUrl, Store
+from perseid.ports.store import Store
+from perseid.ports.work import Again, Done, End, Failed, Finished, Lease, NewUrl
 
 MAX_NESTING = 5
 """Indexes within indexes; the protocol allows none (sitemaps.org, "Sitemap index files")."""

@@ -23,7 +23,8 @@ from perseid.model.job import JobKind
 from perseid.model.options import CrawlOptions, Format, ScrapeOptions
 from perseid.model.terms import Terms, Webhook
 from perseid.pattern import later
-from perseid.ports.store import NewCrawl, NewUrl
+from perseid.ports.store import NewCrawl
+from perseid.ports.work import NewUrl
 
 _LONGEST_S = 365 * 86_400
 _NO_TERMS = Terms()

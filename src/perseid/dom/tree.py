@@ -10,12 +10,13 @@ from perseid.dom.turbo import TurboTree
 __all__ = ["OTHER", "TEXT", "Backend", "Flat", "Node", "Tree", "parse"]
 
 
-def parse(html: str, *, backend: Literal["auto", "turbohtml", "lexbor"] = "auto") -> Tree:
+def parse(html: str, *, backend: Literal["auto", "turbohtml", "lexbor"] = "auto", decoded: bool = False) -> Tree:
     """The tree of `html`, whatever `html` holds; "auto" is turbohtml, and lexbor where that raises.
 
-    Lone surrogates become U+FFFD, so that all text taken from the tree can be encoded.
+    Lone surrogates become U+FFFD, so that all text taken from the tree can be encoded; none are looked for in
+    what was `decoded` from bytes, which can't yield any.
     """
-    if not html.isascii():
+    if not (decoded or html.isascii()):
         try:
             html.encode("utf-16-le")  # finds surrogates at a quarter of the cost of UTF-8
         except UnicodeEncodeError:

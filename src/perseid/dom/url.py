@@ -25,8 +25,11 @@ _PLAIN = (
     rf"(?:\?[A-Za-z0-9_.:()+,=*~&%/;@!$?-]*+)?(?:{_SECTION})?"
 )
 """Path, query and section in which nothing is encoded or means a folder: they are appended as they are."""
-_ABSOLUTE = re.compile(rf"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+/{_PLAIN}")
-"""As the standard writes it; labels with a double hyphen may be punycode and are none of these."""
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_HOST = rf"(?:(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+|{_OCTET}(?:\.{_OCTET}){{3}})"
+"""Labels with a double hyphen may be punycode and are none of these."""
+_ABSOLUTE = re.compile(rf"https?://{_HOST}(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PLAIN}")
+"""As the standard writes it: no port here is a scheme's own."""
 _END = r"(?=\n|\Z)"
 # Relative links, each on a line of its own, by what they are appended to.
 _IN_PAGE = later(rf"\n(?={_SECTION}{_END})")
@@ -67,29 +70,76 @@ class Url(NamedTuple):
         return f"{self.scheme}://{self.host}{port}"
 
 
+_WEB = ("http://", "https://")
+_REMEMBERED = 4_000
+"""Links, as written, whose absolute form is kept for a folder: some 1 MB; then they are resolved anew."""
+_SHORT = 300
+"""Characters of a link that is kept."""
+
+
 class Base:
     """A base URL parsed once, against which many links are resolved."""
 
-    __slots__ = ("_base", "_page", "href")
+    __slots__ = ("_known", "_page", "_parsed", "href")
 
     def __init__(self, url: str) -> None:
-        self._base = _lenient(url, None)
-        self.href: str | None = None if self._base is None else self._base.href
+        self._parsed: upa_url.URL | None = None
+        self.href: str | None = url
         """The base as the standard writes it, None where it is no URL."""
+        # Most bases are written so already, and most links joined without parsing them.
+        if _ABSOLUTE.fullmatch(url) is None:
+            self._parsed = _lenient(url, None)
+            self.href = None if self._parsed is None else self._parsed.href
         page = (self.href or "").partition("#")[0]
         # What plain links are appended to; nothing where the base is no address of the web.
-        self._page = page if page.startswith(("http://", "https://")) and "\\" not in page else ""
+        self._page = page if page.startswith(_WEB) and "\\" not in page else ""
+        self._known = _known_in(page.partition("?")[0].rpartition("/")[0]) if self._page else {}
 
     def join(self, href: str) -> str | None:
         """`href` as an absolute URL, or None; with an unusable base only absolute links resolve."""
+        if self._parsed is None and self.href is not None:
+            self._parsed = _parse(self.href)
+        base = self._parsed
         try:
-            found = _parse(href, self._base) if self._base is not None else _parse(href)
+            found = _parse(href, base) if base is not None else _parse(href)
         except TypeError:
-            found = _lenient(href, self._base)
+            found = _lenient(href, base)
         return None if found is None else found.href
 
     def join_all(self, hrefs: Sequence[str]) -> list[str | None]:
-        """One answer of `join` for each of `hrefs`, in their order; plain ones are resolved all at once."""
+        """One answer of `join` for each of `hrefs`, in their order.
+
+        Most links of a page stand on its neighbours as well, so what they came to is remembered.
+        """
+        known = self._known
+        found: list[str | None] = list(map(known.get, hrefs))
+        if None in found:
+            fresh = [href for href, url in zip(hrefs, found, strict=True) if url is None]
+            answers = self._join_fresh(fresh)
+            following = iter(answers)
+            found = [next(following) if url is None else url for url in found]
+            self._remember(fresh, answers)
+        return found
+
+    def _remember(self, hrefs: Sequence[str], urls: Sequence[str | None]) -> None:
+        """Keep what doesn't depend on the last segment, query or section of the base.
+
+        With a colon a link may hold a scheme, and `https:?x` is relative to all of an https base.
+        """
+        known = self._known
+        if not self._page:
+            return
+        if len(known) + len(hrefs) > _REMEMBERED:
+            known.clear()
+        for href, url in zip(hrefs[:_REMEMBERED], urls, strict=False):
+            if url is None or len(href) > _SHORT:
+                continue
+            first = href[:1]
+            if (first.isalnum() and ":" not in href) or first in ("/", ".", "_") or href.startswith(_WEB):
+                known[href] = url
+
+    def _join_fresh(self, hrefs: Sequence[str]) -> list[str | None]:
+        """`join_all` without memory; plain links are resolved all at once."""
         join = self.join
         lines = "\n" + "\n".join(hrefs)
         if not self._page or lines.count("\n") != len(hrefs):
@@ -118,6 +168,12 @@ class Base:
             lines = pattern.sub(f"\n{folder}", lines)
             above = "\n../" in lines
         return lines
+
+
+@lru_cache(maxsize=8)
+def _known_in(_folder: str) -> dict[str, str]:
+    """What links came to that were found in a folder, given as an absolute URL."""
+    return {}
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from perseid.fetch.address import AddressKind, address_kind
 from perseid.fetch.broken import ConnectTimeout, HungUp, MalformedHead, ProxyAnswered, ProxyRefused
-from perseid.fetch.guard import judge_address
+from perseid.fetch.guard import Verdict, host_name, judge_address
 from perseid.fetch.request import connect_to
 from perseid.fetch.resolver import Found
 from perseid.fetch.target import basic
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[], Awaitable[socket.socket]]
 
+_ANY_PORT = 8080
 _NEXT_ADDRESS_S = 0.25
 """How long an address may take before the next one is tried beside it (RFC 8305, 5)."""
 
@@ -45,6 +46,8 @@ class Way(NamedTuple):
     proxy: Proxy | None = None
     address: str = ""
     """Behind a proxy: the address it is told; "" lets it resolve the name itself."""
+    strange: bool = False
+    """The proxy is not the operator's own: where it lies is judged as where a page lies."""
 
     @property
     def tunnels(self) -> bool:
@@ -124,24 +127,24 @@ class Dialer:
         context = self._context(verify=way.verify) if site.scheme == "https" else None
         host = way.address or site.host
         if proxy.socks:
-            return await _speak(await self._socks_tunnel(proxy, host, site.port), Wire(), context, site.host)
+            return await _speak(await self._socks_tunnel(way, proxy, host), Wire(), context, site.host)
         place = f"[{host}]:{site.port}" if ":" in host else f"{host}:{site.port}"
-        wire = await self._http_proxy(proxy, place if way.tunnels else None)
+        wire = await self._http_proxy(way, proxy, place if way.tunnels else None)
         return wire if context is None else await _secured(wire, context, site.host)
 
-    async def _socks_tunnel(self, proxy: Proxy, host: str, port: int) -> socket.socket:
+    async def _socks_tunnel(self, way: Way, proxy: Proxy, host: str) -> socket.socket:
         from perseid.fetch.socks import open_tunnel  # noqa: PLC0415 - few need it
 
         with _blamed_on_proxy():
-            link = await self._reach(proxy)
-            await _or_close(link, open_tunnel(link, proxy, host, port))
+            link = await self._reach(way, proxy)
+            await _or_close(link, open_tunnel(link, proxy, host, way.site.port))
         return link
 
-    async def _http_proxy(self, proxy: Proxy, place: str | None) -> Wire:
+    async def _http_proxy(self, way: Way, proxy: Proxy, place: str | None) -> Wire:
         """A connection to the proxy, or through it where a place is given."""
         with _blamed_on_proxy():
             trusted = self._context(verify=True) if proxy.scheme == "https" else None
-            wire = await _speak(await self._reach(proxy), Wire(), trusted, proxy.host)
+            wire = await _speak(await self._reach(way, proxy), Wire(), trusted, proxy.host)
             if place is None:
                 return wire
             try:
@@ -155,9 +158,24 @@ class Dialer:
         wire.close()
         raise ProxyAnswered(head.status, head.reason)
 
-    async def _reach(self, proxy: Proxy) -> socket.socket:
-        found = await self._addresses(proxy.host)
-        return await _first([partial(_connected, each, proxy.port) for each in _by_turns(found)])
+    async def _reach(self, way: Way, proxy: Proxy) -> socket.socket:
+        found = _by_turns(await self._addresses(proxy.host))
+        if way.strange:
+            verdicts = [self._verdict_on(proxy, each) for each in found]
+            found = [each for each, verdict in zip(found, verdicts, strict=True) if verdict.allowed]
+            if not found:
+                raise PermissionError(errno.EACCES, f"a proxy may not lie there: {verdicts[0].reason}")
+        try:
+            # Whoever takes half of the time for the first step is not on the way to the site.
+            async with asyncio.timeout(self._timeout_s / 2):
+                return await _first([partial(_connected, each, proxy.port) for each in found])
+        except TimeoutError:
+            raise ProxyRefused("no connection in time") from None
+
+    def _verdict_on(self, proxy: Proxy, found: Found) -> Verdict:
+        # Proxies listen on any port.
+        named = host_name(proxy.host) in self._allowance.hosts
+        return judge_address(found.address, _ANY_PORT, self._allowance, named=named)
 
     async def _addresses(self, host: str) -> list[Found]:
         if address_kind(host) is not AddressKind.INVALID:

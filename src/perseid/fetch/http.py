@@ -1,4 +1,4 @@
-"""One GET over HTTP/1.1: `HttpFetcher` does the exchange, the caller decides what to make of it."""
+"""One request over HTTP/1.1: `HttpFetcher` does the exchange, the caller decides what to make of it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HttpFetcher(Fetcher):
         self._user_agent = user_agent
 
     async def fetch(self, request: FetchRequest) -> Response | FetchFailure:
-        """Do one GET; a redirect is returned, not followed, with an empty body."""
+        """Do one request; a redirect is returned, not followed, with an empty body."""
         exchange = Exchange(request.url)
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         try:
@@ -105,7 +105,7 @@ class HttpFetcher(Fetcher):
         address = ""
         if _endpoint(proxy) not in self._trusted:
             address = await self._pool.checked_address(target.site, exchange)
-        return Way(target.site, request.verify_tls, exchange.named, proxy, address)
+        return Way(target.site, request.verify_tls, exchange.named, proxy, address, request.strange_proxy)
 
     def _bytes(self, way: Way, target: Target, request: FetchRequest) -> bytes:
         via = None
@@ -114,7 +114,8 @@ class HttpFetcher(Fetcher):
         return head_of(request, target, user_agent=self._user_agent, via=via)
 
     async def _attempt(self, way: Way, question: Question) -> Response | FetchFailure:
-        wire = self._pool.kept(way)
+        # A POST is sent once: on a connection that the server may be closing, nobody knew whether it came.
+        wire = self._pool.kept(way) if question.request.method == "GET" else None
         try:
             if wire is not None:
                 try:

@@ -1,4 +1,4 @@
-"""The bytes of a GET: our own headers, those that a request brings, cookies of its chain."""
+"""The bytes of a request: our own headers, those that it brings, cookies of its chain."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def head_of(request: FetchRequest, target: Target, *, user_agent: str, via: str 
         more.append(("Proxy-Authorization", via))
     fields = _fields(request.user_agent or user_agent, given, tuple(more))
     where = target.path if via is None else target.absolute
-    return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (where.encode(), target.site.named.encode(), fields)
+    if request.method == "GET":
+        return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (where.encode(), target.site.named.encode(), fields)
+    head = f"{request.method} {where} HTTP/1.1\r\nHost: {target.site.named}\r\nContent-Length: {len(request.body)}\r\n"
+    return b"%b%b\r\n%b" % (head.encode(), fields, request.body)
 
 
 def connect_to(place: str, authorization: str | None) -> bytes:

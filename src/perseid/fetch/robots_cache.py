@@ -169,6 +169,8 @@ class RobotsCache(RobotsSource):
                 msgspec.structs.replace(
                     request,
                     url=url,
+                    method="GET",
+                    body=b"",
                     headers=headers,
                     timeout_s=min(request.timeout_s, _TRY_TIMEOUT_S),
                     max_html_bytes=MAX_BYTES,

@@ -18,10 +18,17 @@ class CrawlKind(StrEnum):
     """A batch of one page whose caller waits for it."""
     MAP = "map"
     """A crawl that ends with its start page and its sitemaps: its URLs are wanted, not its pages."""
+    SEED = "seed"
+    """One run of a seed: tasks read by a site's rule."""
 
     @property
     def follows_links(self) -> bool:
         return self in (CrawlKind.CRAWL, CrawlKind.MAP)
+
+    @property
+    def lists_pages(self) -> bool:
+        """Its pages are those that its caller named, each as often as it was named."""
+        return self in (CrawlKind.BATCH, CrawlKind.SCRAPE)
 
 
 class CrawlStatus(IntEnum):
@@ -88,3 +95,5 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True):
     """JSON of `perseid.model.terms.Terms`; empty for a crawl on the default terms."""
     erased: bool = False
     """Zero retention: only its counters are left."""
+    paused: bool = False
+    """Nothing of it is claimed until it is let go."""

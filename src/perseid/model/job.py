@@ -14,9 +14,13 @@ class JobKind(IntEnum):
     KICKOFF = 0
     SITEMAP = 1
     PAGE = 2
+    EXPAND = 3
+    """Makes a seed's tasks, some hundred at a time: between those steps it waits like any other job."""
+    TASK = 4
+    """One page of a site that is read by the site's rule."""
 
 
-CLASS_WEIGHT = {JobKind.KICKOFF: 8, JobKind.SITEMAP: 4, JobKind.PAGE: 1}
+CLASS_WEIGHT = {JobKind.KICKOFF: 8, JobKind.SITEMAP: 4, JobKind.PAGE: 1, JobKind.EXPAND: 4, JobKind.TASK: 1}
 """Share of claims each class gets while all have work: weighted, never strict."""
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perseid.ports.store import Again, Done, End, Failed, Lease
+from perseid.model.job import JobKind
 from perseid.ports.telemetry import Run, Trouble
+from perseid.ports.work import Again, Done, End, Failed, Lease
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """prometheus-client reads it when it is imported: set it before."""
@@ -45,6 +46,38 @@ def registry() -> CollectorRegistry:
     return found
 
 
+def fold(pid: int) -> None:
+    """Put the numbers of a process that has ended with those of all that ended before, so that files don't gather.
+
+    Not while somebody adds them up: whoever does both does them in one thread.
+    """
+    if not wanted():
+        return
+    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415 - an extra
+
+    for kind in ("counter", "histogram"):
+        ended = Path(os.environ[FOLDER_VARIABLE]) / f"{kind}_{pid}.db"
+        if not ended.exists():
+            continue
+        numbers = MmapedDict.read_all_values_from_file(str(ended))  # type: ignore[no-untyped-call]
+        together: Any = MmapedDict(str(ended.with_name(f"{kind}_ended.db")))  # type: ignore[no-untyped-call]
+        for key, value, at, _position in numbers:
+            before, seen_at = together.read_value(key)
+            together.write_value(key, before + value, max(at, seen_at))
+        together.close()
+        ended.unlink()
+    (Path(os.environ[FOLDER_VARIABLE]) / f"gauge_livemin_{pid}.db").unlink(missing_ok=True)  # it is nowhere any more
+
+
+@cache
+def _delivery_up() -> Gauge:
+    """Made when there is something to tell: most processes have no broker that could be away."""
+    from prometheus_client import Gauge  # noqa: PLC0415 - an extra
+
+    what = "0 while a process goes without its broker and asks the store, 1 when it is back."
+    return Gauge("perseid_delivery_up", what, multiprocess_mode="livemin")
+
+
 @cache
 def metrics() -> MetricsTelemetry:
     """This process's numbers: one set, however many engines it has."""
@@ -61,12 +94,22 @@ class MetricsTelemetry:
         self._seconds = Histogram("perseid_job_seconds", "How long a job ran.", ["kind"], buckets=_SECONDS)
         self._steps = Histogram("perseid_step_seconds", "How long a transaction with the store took.", buckets=_SECONDS)
         self._committed = Counter("perseid_step_jobs", "Jobs written by these transactions.")
+        self._settled = Counter("perseid_sink_items", "Items that a sink's target has taken.", ["sink"])
+        self._batch = Histogram("perseid_sink_seconds", "How long a batch took.", ["sink"], buckets=_SECONDS)
         self._trouble = Counter("perseid_trouble", "What an operator should look at.", ["event"])
+        self._known: dict[tuple[JobKind, str], tuple[Counter, Histogram]] = {}
+
+    def _of(self, kind: JobKind, outcome: str) -> tuple[Counter, Histogram]:
+        found = self._known.get((kind, outcome))
+        if found is None:
+            name = kind.name.lower()
+            found = self._known[kind, outcome] = self._jobs.labels(name, outcome), self._seconds.labels(name)
+        return found
 
     def job_finished(self, run: Run) -> None:
-        kind = run.finished.lease.kind.name.lower()
-        self._jobs.labels(kind, outcome(run.finished.end)).inc()
-        self._seconds.labels(kind).observe(run.seconds)
+        ended, lasted = self._of(run.finished.lease.kind, outcome(run.finished.end))
+        ended.inc()
+        lasted.observe(run.seconds)
 
     def internal_error(self, lease: Lease, error: BaseException) -> None:  # noqa: ARG002 - the log has them
         self._trouble.labels("internal_error").inc()
@@ -75,8 +118,14 @@ class MetricsTelemetry:
         self._steps.observe(seconds)
         self._committed.inc(finished)
 
+    def sink_acked(self, *, sink: str, items: int, seconds: float) -> None:
+        self._settled.labels(sink).inc(items)
+        self._batch.labels(sink).observe(seconds)
+
     def trouble(self, event: Trouble, message: str) -> None:  # noqa: ARG002 - the log has it
         self._trouble.labels(event).inc()
+        if event in {"delivery.away", "delivery.back"}:
+            _delivery_up().set(int(event == "delivery.back"))
 
 
 def outcome(end: End) -> str:

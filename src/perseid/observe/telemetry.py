@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perseid.model.job import JobKind
 from perseid.observe import log
-from perseid.ports.store import Again, Done, Failed, Lease, Refused
 from perseid.ports.telemetry import Run, Telemetry, Trouble
+from perseid.ports.work import Again, Done, Failed, Lease, Refused
 
 
 class LogTelemetry:
     """`Telemetry` over `perseid.observe.log`."""
 
     def job_finished(self, run: Run) -> None:
+        kind = run.finished.lease.kind
         match end := run.finished.end:
+            case Done() | Again(code="") if kind is JobKind.EXPAND:
+                log.event("seed.expanded", **_job(run), tasks=len(run.finished.urls), last=isinstance(end, Done))
             case Done():
-                if log.enabled("fetch.ok"):
+                # Tasks of seeds tell of themselves, with what was found.
+                if kind is not JobKind.TASK and log.enabled("fetch.ok"):
                     document = end.document
                     log.event(
                         "fetch.ok",
@@ -39,6 +44,9 @@ class LogTelemetry:
 
     def step(self, *, finished: int, claimed: int, seconds: float) -> None:
         log.event("store.commit", finished=finished, claimed=claimed, seconds=round(seconds, 4))
+
+    def sink_acked(self, *, sink: str, items: int, seconds: float) -> None:
+        log.event("sink.acked", sink=sink, items=items, seconds=round(seconds, 4))
 
     def trouble(self, event: Trouble, message: str) -> None:
         log.event(event, message=message)
@@ -72,6 +80,10 @@ class SeveralTelemetries:
     def step(self, *, finished: int, claimed: int, seconds: float) -> None:
         for listener in self._listeners:
             listener.step(finished=finished, claimed=claimed, seconds=seconds)
+
+    def sink_acked(self, *, sink: str, items: int, seconds: float) -> None:
+        for listener in self._listeners:
+            listener.sink_acked(sink=sink, items=items, seconds=seconds)
 
     def trouble(self, event: Trouble, message: str) -> None:
         for listener in self._listeners:

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from perseid.errors import MissingExtra
 from perseid.observe.metrics import outcome
-from perseid.ports.store import Failed, Lease
 from perseid.ports.telemetry import Run, Trouble
+from perseid.ports.work import Failed, Lease
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -112,6 +112,9 @@ class TraceTelemetry:
 
     def step(self, *, finished: int, claimed: int, seconds: float) -> None:
         """Of many crawls at once: no trace is its own."""
+
+    def sink_acked(self, *, sink: str, items: int, seconds: float) -> None:
+        """Of many tasks at once: no trace is its own."""
 
     def trouble(self, event: Trouble, message: str) -> None:
         """For log and metrics."""

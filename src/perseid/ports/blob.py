@@ -1,4 +1,4 @@
-"""Large bodies beside the database."""
+"""Large bodies, apart from the rows that name them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Protocol
 class Blobs(Protocol):
     """Written before the commit that names them, under a prefix that expiry can delete whole."""
 
-    def put(self, path: str, data: bytes) -> None:
-        """Store durably under `crawl/lock/name`; overwrites. Raises `StoreUnavailable` on a full disk."""
+    async def put(self, path: str, data: bytes) -> None:
+        """Store durably under `crawl/lock/name`; overwrites.
+
+        Raises `StoreUnavailable` on a full disk, and where a retry helps.
+        """
         ...
 
-    def get(self, path: str) -> bytes:
+    async def get(self, path: str) -> bytes:
         """Raises `NotFound`."""
         ...
 
-    def prefixes(self) -> list[str]:
-        """The crawls that have bodies here, by their number."""
+    async def prefixes(self, *, after: int = 0, limit: int | None = None) -> list[int]:
+        """The crawls that have bodies here, by their number, in order: those above `after`."""
         ...
 
-    def delete_prefix(self, prefix: str) -> int:
+    async def delete_prefix(self, prefix: str) -> int:
         """Remove everything under a prefix; the number of blobs removed."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -12,12 +12,17 @@ from perseid.model.verdict import FailureCode
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One GET."""
+    """One request, a GET unless it says otherwise."""
 
     url: str
+    method: Literal["GET", "POST"] = "GET"
+    body: bytes = b""
+    """Of a POST; its Content-Type is among the headers."""
     headers: tuple[tuple[str, str], ...] = ()
     user_agent: str | None = None
     proxy: str | None = None
+    strange_proxy: bool = False
+    """The proxy is not the operator's own: its addresses are judged as those of pages are."""
     timeout_s: float = 30.0
     """For the whole exchange, so that a trickling body can't hold a slot."""
     max_html_bytes: int = 10 * 1024 * 1024

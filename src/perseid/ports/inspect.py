@@ -60,6 +60,10 @@ class WorkerView(NamedTuple):
     pid: int
     beat: int
     leases: list[LeaseView]
+    slots: int = 0
+    version: str = ""
+    drain: int = 0
+    """A `ports.store.Drain`."""
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,15 +12,17 @@ Invariants every implementation keeps, whatever the caller does and whenever it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from perseid.model.crawl import CrawlKind
-from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
+from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
-from perseid.model.verdict import Denial, Denied
+from perseid.model.verdict import Denied
 from perseid.ports.inspect import HostView
+from perseid.ports.work import Finished, Lease, NewUrl
 
 
 class HostDefaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,22 +39,6 @@ class HostDefaults(msgspec.Struct, frozen=True, kw_only=True):
     global_interval_us: int = 1_000
     """Over all public hosts together (1,000 requests a second)."""
     global_burst: int = 1_000
-
-
-class NewUrl(NamedTuple):
-    """A job to admit: for pages `key` is the crawl's key of the URL; `depth` counts links from the start."""
-
-    url: str
-    key: int
-    host: str
-    kind: JobKind = JobKind.PAGE
-    depth: int = 0
-    counted: bool = True
-    """False for a start page that its own rules refuse: fetched for its links, outside the limit."""
-    sitemap: bool = False
-    """Named by a sitemap: counts into the coverage."""
-    payload: str = ""
-    """Kind-specific: where a sitemap file was named; of a page the URL exactly as it was sent, where that differs."""
 
 
 class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +60,8 @@ class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """From its end until it may be pruned; None keeps it until asked."""
     max_denied: int = 1_000_000
     max_sitemap_files: int = 1_000
+    priority: int = 5
+    """0 to 9: its share among its team's crawls. It falls evenly with 10 less this: 9 is five times 5, and 0 half."""
     terms: bytes = b""
     events: int = 0
     """`EventKind`s that go to the outbox."""
@@ -84,125 +72,6 @@ class NewCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """With a kickoff among them, hosts unknown so far take one request at a time until the first is over."""
 
 
-class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """The right to run one job until `expires_at` (store's clock, µs)."""
-
-    job: JobId
-    crawl: CrawlId
-    lock: LockToken
-    kind: JobKind
-    url: str
-    key: int
-    depth: int
-    host: str
-    gap_us: int
-    """Above 0 the host takes one request at a time with this pause: a lease is one request."""
-    attempts: int
-    stalls: int
-    counted: bool
-    payload: str
-    hops: bytes
-    """State of a redirect chain that moved between hosts; empty at its start."""
-    expires_at: int
-    throttled: bool = False
-    """The host has a rate limit: say so if it turns out to be private."""
-    strained: bool = False
-    """The host is being backed off from: say so if it answers."""
-
-    @property
-    def alone(self) -> bool:
-        """It took its process down twice: run it with nothing beside it."""
-        return self.stalls >= 2
-
-
-class HostNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job learnt about a host that it had to do with."""
-
-    host: str
-    answered: bool = False
-    """It answered something else than a throttle: back-offs in a row start anew."""
-    throttled: bool = False
-    """It answered 429 or 503: back off by `retry_after_us`, else exponentially."""
-    down: bool = False
-    """It could not be reached: back off exponentially."""
-    retry_after_us: int | None = None
-    request_age_us: int | None = None
-    """How long ago the last request to it began, for hosts with a gap."""
-    gap_us: int | None = None
-    """Crawl-delay of its robots.txt."""
-    private: bool | None = None
-    """Loopback or private address: not throttled."""
-
-
-class StoredDocument(NamedTuple):
-    """A document ready to be written: `body` is compressed JSON, `blob` the path of a body kept outside."""
-
-    url: str
-    status: int
-    title: str | None
-    body: bytes
-    blob: str | None = None
-    site: str | None = None
-    """Registrable domain under which the team's index of known URLs gains this page; None leaves it out."""
-    description: str | None = None
-
-
-class Done(msgspec.Struct, frozen=True, tag=True):
-    """The page is here. Without a document the job was no page (kickoff, sitemap, uncounted start)."""
-
-    document: StoredDocument | None = None
-
-
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The page is not to be had. `http_nnn` failures keep the body they came with."""
-
-    code: str
-    message: str
-    status: int | None = None
-    document: StoredDocument | None = None
-
-
-class Refused(msgspec.Struct, frozen=True, tag=True):
-    """An admitted URL that turned out to be denied."""
-
-    denial: Denial
-    uncount: bool = False
-    """A start page that its own rules refuse: it gives its place in the limit back."""
-
-
-class Again(msgspec.Struct, frozen=True, tag=True):
-    """Not ended: back to waiting, after `delay_us`, perhaps on another host's lane."""
-
-    delay_us: int = 0
-    attempted: bool = False
-    """It counts as one of the page's own attempts."""
-    code: str = ""
-    message: str = ""
-    host: str | None = None
-    hops: bytes = b""
-
-
-End = Done | Failed | Refused | Again
-
-
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one run of a job brings home."""
-
-    lease: Lease
-    end: End
-    urls: Sequence[NewUrl] = ()
-    """Links accepted; their depth is set by the store from the page's shortest known depth."""
-    denied: Sequence[Denied] = ()
-    cut: bool = False
-    """The discovery depth was used up at the depth of the lease (see `Judged.cut`)."""
-    final_key: int | None = None
-    """Key of the final URL where redirects changed it."""
-    final_url: str = ""
-    hosts: Sequence[HostNote] = ()
-    note: bytes | None = None
-    """Replaces the crawl's note (kickoff only)."""
-
-
 class StepResult(NamedTuple):
     """`kept[i]` says whether `finished[i]` was written (its lock still held and its crawl went on)."""
 
@@ -210,14 +79,39 @@ class StepResult(NamedTuple):
     leases: list[Lease]
     wait_us: int | None
     """Until the next known reason to ask again (retry due, host opens); None when nothing waits for time."""
+    ended: Sequence[CrawlId] = ()
+    """Crawls that `finished` completed, for those who wait for their end."""
+
+
+class Drain(IntEnum):
+    """What the operator asked of one worker: to finish what it has begun and go, for good or to be replaced."""
+
+    NO = 0
+    LEAVE = 1
+    REPLACE = 2
 
 
 class WorkerSeen(NamedTuple):
+    """`kinds` has one bit for each `JobKind` it knows (1 << kind); a newer release may know more than we do."""
+
     id: WorkerId
     host: str
     pid: int
     pid_started: int
     beat: int
+    slots: int = 0
+    """Jobs it runs at once; 0 for one that runs only what its own callers wait for."""
+    version: str = ""
+    kinds: int = 0
+    drain: Drain = Drain.NO
+
+
+class Beat(NamedTuple):
+    """What a worker learns when it shows life."""
+
+    ended: set[CrawlId]
+    """Crawls of its leases that have ended."""
+    drain: Drain = Drain.NO
 
 
 class AuditFinding(NamedTuple):
@@ -229,17 +123,28 @@ class AuditFinding(NamedTuple):
 class Store(Protocol):
     """All methods are atomic; times are the store's own. Raises `StoreUnavailable` where a retry helps."""
 
+    @property
+    def connected(self) -> int:
+        """How often this process had to connect to the database. Where it grew, what was committed shortly before may
+        be gone: see `held`.
+        """
+        ...
+
     async def close(self) -> None: ...
 
     async def start(self, crawl: NewCrawl) -> CrawlId:
-        """Write the crawl and its first jobs in one transaction (durable: synced to disk). Raises `KeyUsed`."""
+        """Write the crawl and its first jobs in one transaction (durable: synced to disk).
+
+        Raises `KeyUsed`, and `QuotaExceeded` where what it may bring, its limit or its pages, is more than what its
+        team's quota leaves beside what is used and what other running crawls may yet bring.
+        """
         ...
 
     async def take(self, crawl: NewCrawl, worker: WorkerId, *, lease_us: int) -> tuple[CrawlId, Lease | None]:
         """Start a scrape and claim its one job, in one transaction (not synced: its caller waits).
 
         Without a lease where a gate is full or others wait at its host: then it waits like any other, and
-        `step(..., crawl=...)` claims it in its turn. Raises `KeyUsed`.
+        `step(..., crawl=...)` claims it in its turn. Raises `KeyUsed`, `QuotaExceeded`.
         """
         ...
 
@@ -274,7 +179,7 @@ class Store(Protocol):
         """Admit further URLs to a batch; one that had completed goes on. The number admitted (durable).
 
         0 where the batch was cancelled, failed or is past its time to live. Raises `StoreError` for what is
-        no batch.
+        no batch, `QuotaExceeded` as `start` does.
         """
         ...
 
@@ -295,17 +200,45 @@ class Store(Protocol):
         """End a running crawl as cancelled; what it has is kept. False if it had ended before."""
         ...
 
+    async def pause(self, crawl: CrawlId, *, paused: bool = True) -> bool:
+        """Nothing of a running crawl is claimed until it is let go again; what runs, runs on. Whether that changed.
+
+        Runs of seeds are paused with their seed or their site (`Seeds`).
+        """
+        ...
+
     async def fail(self, crawl: CrawlId, error: str) -> bool:
         """End a running crawl as failed (its kickoff could not even begin)."""
         ...
 
-    async def register(self, host: str, pid: int, pid_started: int) -> WorkerId: ...
+    async def register(
+        self,
+        host: str,
+        pid: int,
+        pid_started: int,
+        *,
+        slots: int = 0,
+        version: str = "",
+        kinds: Sequence[JobKind] = tuple(JobKind),
+    ) -> WorkerId: ...
 
-    async def beat(self, worker: WorkerId) -> set[CrawlId] | None:
-        """Show life; the crawls of this worker's leases that have ended, or None if it was declared dead."""
+    async def beat(self, worker: WorkerId) -> Beat | None:
+        """Show life; None if it was declared dead."""
+        ...
+
+    async def drain(self, worker: WorkerId, how: Drain) -> bool:
+        """Ask a worker to go: its next beat tells it. `NO` takes that back. False where there is none, or it runs
+        only what its own callers wait for (no slots).
+        """
         ...
 
     async def workers(self) -> list[WorkerSeen]: ...
+
+    async def held(self, worker: WorkerId) -> list[Lease]:
+        """The leases of this worker, in order of their jobs: after a step whose answer was lost, what it claimed; after
+        a crash of the database, what it finished in vain.
+        """
+        ...
 
     async def reap(self, dead: Sequence[WorkerId]) -> int:
         """Return the leases of dead workers, and all past their expiry, to waiting (`stalls` + 1)."""

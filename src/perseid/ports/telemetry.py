@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, Protocol
 
-from perseid.ports.store import Finished, Lease
+from perseid.ports.work import Finished, Lease
 
 Trouble = Literal[
     "store.failed",
@@ -12,9 +12,16 @@ Trouble = Literal[
     "worker.dead",
     "worker.reaped",
     "audit.finding",
+    "alarm.raised",
+    "alarm.cleared",
     "webhook.unreachable",
     "webhook.given_up",
     "webhook.failed",
+    "delivery.away",
+    "delivery.back",
+    "seed.put_off",
+    "sink.failed",
+    "sink.unfit",
 ]
 
 
@@ -35,6 +42,10 @@ class Telemetry(Protocol):
     def internal_error(self, lease: Lease, error: BaseException) -> None: ...
 
     def step(self, *, finished: int, claimed: int, seconds: float) -> None: ...
+
+    def sink_acked(self, *, sink: str, items: int, seconds: float) -> None:
+        """A target has taken a batch durably, and its line is shorter by that."""
+        ...
 
     def trouble(self, event: Trouble, message: str) -> None:
         """Something an operator should know: the store is away, a worker was declared dead, an audit finding."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perseid.answers.enrich import Enricher, for_asks
 from perseid.answers.propose import crawl_options_from_prompt
 from perseid.crawls.extract import Extracts, ExtractStatus
 from perseid.crawls.search import Found, Scrape, SearchPlan, search_and_scrape
@@ -13,6 +14,9 @@ from perseid.model.options import ScrapeOptions
 from perseid.runtime.backends import web_search
 from perseid.runtime.engine import Engine
 from perseid.runtime.reading import Reading
+
+_LONGEST_UPLOAD_S = 150.0
+"""For what is asked of a model about a file, where the caller sets no time."""
 
 
 class Asking(Reading):
@@ -29,11 +33,23 @@ class Asking(Reading):
         await self._extracts.close()
         await self._search.close()
 
-    async def upload(self, data: bytes, filename: str, content_type: str | None, options: ScrapeOptions) -> Document:
-        """A file made a document. Raises `ScrapeFailed`, `MissingExtra`, `ConfigError`."""
-        return await convert_upload(
-            data, filename, content_type, options, converter=self.engine.converter, clock=self.engine.clock
+    async def upload(
+        self, data: bytes, filename: str, content_type: str | None, options: ScrapeOptions, *, timeout_s: float | None
+    ) -> Document:
+        """A file made a document, with what the model has to say of it.
+
+        Raises `ScrapeFailed`, `MissingExtra`, `ConfigError`.
+        """
+        clock, began_s = self.engine.clock, self.engine.clock.monotonic_s()
+        asked = for_asks(options)
+        document = await convert_upload(
+            data, filename, content_type, asked, converter=self.engine.converter, clock=clock
         )
+        if not options.asks:
+            return document
+        within_s = _LONGEST_UPLOAD_S if timeout_s is None else timeout_s
+        enricher = Enricher(self.engine.model, timeout_s=self.settings.llm.timeout_s, within_s=within_s)
+        return await enricher.enrich(document, options, spent_s=clock.monotonic_s() - began_s)
 
     async def options_from_prompt(self, url: str, prompt: str) -> dict[str, Any]:
         """Options of a crawl, in the names of the Firecrawl API. Raises `Unavailable`, `ConfigError`."""

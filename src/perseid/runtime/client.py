@@ -5,9 +5,12 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from perseid.config.settings import Settings
 from perseid.crawls import explain as explaining
@@ -16,24 +19,29 @@ from perseid.crawls.pack import read, unpack
 from perseid.crawls.start import new_batch, new_crawl
 from perseid.crawls.summary import Summary, summarize
 from perseid.errors import NotFound, ScrapeFailed
-from perseid.model.crawl import Crawl, CrawlStatus
+from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 from perseid.model.document import Document
-from perseid.model.ids import CrawlId
+from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind, JobState
 from perseid.model.options import CrawlOptions, ScrapeOptions
+from perseid.model.terms import DEFAULT_TEAM
 from perseid.ports.inspect import DeniedRow, DocumentRow, Explanation, FailureRow, HostView, JobView, Progress
 from perseid.runtime.engine import Engine
 from perseid.runtime.uid import new_uid
 from perseid.worker.stop import Stop
 
 if TYPE_CHECKING:
+    from perseid.ports.store import NewCrawl
+    from perseid.ports.truth import Check
     from perseid.runtime.crew import Crew
-    from perseid.runtime.doctor import Check
+    from perseid.runtime.delivering import Post
+    from perseid.runtime.sites import Sites
 
 _PAGE_OF_DOCUMENTS = 100
 _PAGE_OF_ROWS = 1_000
 _MAP_CONCURRENCY = 8
 _SEED_BITS = 62
+_EVER_US = 1 << 62
 
 
 class Client:
@@ -46,6 +54,8 @@ class Client:
         self._engine = engine
         self._crew = crew
         self._store = engine.store
+        self._told = AsyncExitStack()
+        self._post: Post | None = None
 
     @classmethod
     async def open(
@@ -73,23 +83,43 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
+        await self._told.aclose()
         await self._engine.close()
+
+    @property
+    def shared(self) -> bool:
+        """The store is that of many folders and machines: it holds crawls of others."""
+        return self._engine.shared
 
     async def start_crawl(self, url: str, options: CrawlOptions | None = None) -> Crawl:
         """Write the crawl down; it runs as soon as a worker does. Raises `InvalidURL`, `ConfigError`."""
+        return await self._start(url, options or CrawlOptions(), CrawlKind.CRAWL)
+
+    async def _start(self, url: str, options: CrawlOptions, kind: CrawlKind) -> Crawl:
         new = new_crawl(
             url,
-            options or CrawlOptions(),
+            options,
             uid=new_uid(),
             key_seed=secrets.randbits(_SEED_BITS),
             blocked_hosts=self._engine.block_list.entries(),
         )
-        return await self._store.crawl_by_id(await self._store.start(new))
+        return await self._begin(msgspec.structs.replace(new, kind=kind))
 
     async def start_batch(self, urls: Sequence[str], options: ScrapeOptions | None = None) -> Crawl:
         """The same for pages named one by one; no links are followed."""
         new = new_batch(urls, options or ScrapeOptions(), uid=new_uid(), key_seed=secrets.randbits(_SEED_BITS))
-        return await self._store.crawl_by_id(await self._store.start(new))
+        return await self._begin(new)
+
+    async def _begin(self, new: NewCrawl) -> Crawl:
+        """Write it down, and tell those who work on a store of many."""
+        number = await self._store.start(new)
+        if self._engine.shared and self._engine.settings.delivery.url:
+            if self._post is None:
+                self._post = await self._told.enter_async_context(
+                    self._engine.delivering(lambda: WorkerId(0), takes=False)
+                )
+            await self._post.look()
+        return await self._store.crawl_by_id(number)
 
     async def run(self, uid: str, *, concurrency: int = 16, processes: int = 1, stop: Stop | None = None) -> Crawl:
         """Work on one crawl until it has ended, or until `stop` is asked for. Other processes may help.
@@ -128,12 +158,20 @@ class Client:
 
         await self._engine.work(stop, never, concurrency=concurrency)
 
-    async def scrape(self, url: str, options: ScrapeOptions | None = None) -> Document:
+    async def scrape(self, url: str, options: ScrapeOptions | None = None, *, keep: bool = True) -> Document:
         """One page, through the store's own queue: its host's pauses hold for this too.
 
-        Raises `ScrapeFailed` with the failure's code.
+        Unless `keep`, a store of many forgets it afterwards. Raises `ScrapeFailed` with the failure's code.
         """
         crawl = await self.start_batch([url], options)
+        try:
+            return await self._scrape(crawl)
+        finally:
+            if not keep:
+                await self.discard(crawl.uid)
+
+    async def _scrape(self, crawl: Crawl) -> Document:
+        url = crawl.url
         await self.run(crawl.uid, concurrency=1)
         async for _seq, _line, document in self.documents(crawl.uid):
             return document
@@ -142,12 +180,20 @@ class Client:
         explanation = await explaining.explain(self._store, await self._store.crawl(crawl.uid), crawl.url)
         raise ScrapeFailed(url, explanation.reason.lower() or explanation.state, explanation.message)
 
-    async def map(self, url: str, options: CrawlOptions) -> list[MapLink]:
+    async def map(self, url: str, options: CrawlOptions, *, keep: bool = True) -> list[MapLink]:
         """The URLs that the start page and the sitemaps name, by the same rules as a crawl; no page is fetched.
 
-        Raises `ScrapeFailed` when neither the start page nor any sitemap could be had.
+        Unless `keep`, a store of many forgets it afterwards. Raises `ScrapeFailed` when neither the start page nor
+        any sitemap could be had.
         """
-        crawl = await self.start_crawl(url, options)
+        crawl = await self._start(url, options, CrawlKind.MAP)
+        try:
+            return await self._map(crawl)
+        finally:
+            if not keep:
+                await self.discard(crawl.uid)
+
+    async def _map(self, crawl: Crawl) -> list[MapLink]:
         kinds = (JobKind.KICKOFF, JobKind.SITEMAP)
 
         async def over() -> bool:
@@ -192,11 +238,11 @@ class Client:
             for row in rows:
                 after = row.seq
                 if row.state is JobState.COMPLETED:
-                    line = self._line(row)
+                    line = await self._line(row)
                     yield row.seq, line, read(line)
 
-    def _line(self, row: DocumentRow) -> bytes:
-        return unpack(self._engine.blobs.get(row.blob) if row.blob else row.body)
+    async def _line(self, row: DocumentRow) -> bytes:
+        return unpack(await self._engine.blobs.get(row.blob) if row.blob else row.body)
 
     async def failures(self, uid: str) -> AsyncIterator[FailureRow]:
         crawl = await self._store.crawl(uid)
@@ -251,13 +297,27 @@ class Client:
         await self._drop_orphans()
         return len(gone)
 
+    async def discard(self, uid: str) -> None:
+        """End a crawl whose caller has what it wanted, and take it out of a store of many; a folder's own stays."""
+        if self.shared:
+            await self.cancel(uid)
+            await self.forget(uid)
+
+    async def forget(self, uid: str) -> bool:
+        """Take one crawl that has ended out of the store, with its bodies; False while jobs of it run. `NotFound`."""
+        crawl = await self._store.crawl(uid)
+        gone = await self._store.prune(crawl=crawl.id, ended_before_us=_EVER_US)
+        for number in gone:
+            await self._engine.blobs.delete_prefix(str(number))
+        return crawl.id in gone
+
     async def _drop_orphans(self) -> None:
         """Delete bodies whose crawl is gone: of this pruning, and of one that was cut off."""
-        for prefix in self._engine.blobs.prefixes():
+        for number in await self._engine.blobs.prefixes():
             try:
-                await self._store.crawl_by_id(CrawlId(int(prefix)))
+                await self._store.crawl_by_id(CrawlId(number))
             except NotFound:
-                self._engine.blobs.delete_prefix(prefix)
+                await self._engine.blobs.delete_prefix(str(number))
 
     async def audit(self) -> list[str]:
         """What the store counts differently from what it holds; empty when all is well."""
@@ -265,6 +325,12 @@ class Client:
             f"{finding.what}: expected {finding.expected}, found {finding.found}"
             for finding in await self._store.audit()
         ]
+
+    def sites(self, team: int = DEFAULT_TEAM, *, author: str = "") -> Sites:
+        """Rules, seeds, items and sinks of a team; `author` is who publishes."""
+        from perseid.runtime.sites import Sites  # noqa: PLC0415 - crawls need none of it
+
+        return Sites(self._engine, team, author=author)
 
     async def doctor(self) -> list[Check]:
         from perseid.runtime.doctor import examine  # noqa: PLC0415 - few ask, and all would wait for it

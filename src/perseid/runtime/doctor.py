@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
-import apsw
-import msgspec
-
 from perseid.model.crawl import CrawlStatus
-from perseid.store.sqlite.connection import SAFE_SQLITE, file_system, sqlite_version
+from perseid.model.ids import WorkerId
+from perseid.ports.truth import Check
+from perseid.runtime.limiting import ask_shelf
 from perseid.worker.enroll import host_identity, process_started
 
 if TYPE_CHECKING:
     from perseid.runtime.engine import Engine
 
-_LOW_DISK_BYTES = 500 * 1024 * 1024
-_LARGE_WAL_BYTES = 256 * 1024 * 1024
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding; `advice` says what to do where `ok` is false."""
-
-    name: str
-    ok: bool
-    detail: str
-    advice: str = ""
-
 
 async def examine(engine: Engine) -> list[Check]:
-    checks = [_sqlite(), _disk(engine), _wal(engine)]
+    checks = await engine.store.checks()
     findings = await engine.store.audit()
     checks.append(
         Check(
@@ -42,39 +28,34 @@ async def examine(engine: Engine) -> list[Check]:
     checks.append(await _backlog(engine))
     checks.append(await _workers(engine))
     checks.append(await _hosts(engine))
+    if engine.settings.delivery.url:
+        checks.append(await _delivery(engine))
+    if engine.settings.limit.url:
+        checks.append(await _limits(engine))
     return checks
 
 
-def _sqlite() -> Check:
-    version = apsw.sqlite_lib_version()
+async def _delivery(engine: Engine) -> Check:
+    """Whether the broker answers, and how many tickets nobody has taken."""
+    async with engine.delivering(lambda: WorkerId(0), takes=False) as post:
+        waiting = await post.delivery.waiting()
+        health = post.delivery.health
     return Check(
-        name="sqlite",
-        ok=sqlite_version() >= SAFE_SQLITE,
-        detail=f"SQLite {version} (apsw {apsw.apsw_version()})",
-        advice="" if sqlite_version() >= SAFE_SQLITE else "upgrade apsw: older releases can corrupt a shared database",
+        name="delivery",
+        ok=health.up,
+        detail=f"{health.detail}, {waiting:,} tickets wait" if health.up else health.detail,
+        advice="" if health.up else "workers look at the store every few seconds instead; nothing is lost",
     )
 
 
-def _disk(engine: Engine) -> Check:
-    free = shutil.disk_usage(engine.folder).free
-    kind = file_system(engine.folder) or "unknown file system"
+async def _limits(engine: Engine) -> Check:
+    """Whether what shares the limits of callers answers."""
+    trouble = await ask_shelf(engine.settings.limit)
     return Check(
-        name="disk",
-        ok=free >= _LOW_DISK_BYTES,
-        detail=f"{free / 1e9:.1f} GB free on {kind}",
-        advice="" if free >= _LOW_DISK_BYTES else "free some space: a full disk pauses the crawl (it loses nothing)",
-    )
-
-
-def _wal(engine: Engine) -> Check:
-    wal = engine.store.path.with_name(engine.store.path.name + "-wal")
-    size = wal.stat().st_size if wal.exists() else 0
-    ok = size < _LARGE_WAL_BYTES
-    return Check(
-        name="write-ahead log",
-        ok=ok,
-        detail=f"{size / 1e6:.1f} MB",
-        advice="" if ok else "a reader keeps a snapshot open: look for a process that has the database open",
+        name="limits",
+        ok=not trouble,
+        detail=trouble or "Redis answers",
+        advice="limits go by the store until it is back; none is exceeded" if trouble else "",
     )
 
 

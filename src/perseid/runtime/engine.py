@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from perseid.answers.compare import Comparer
 from perseid.answers.enrich import Enricher
-from perseid.config.settings import Settings
+from perseid.config.settings import DeliverySettings, Settings
 from perseid.crawls.cache import CachingFetcher
 from perseid.crawls.chain import FetchPolicy
 from perseid.crawls.change import ChangeTracker
@@ -23,41 +26,43 @@ from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
 from perseid.fetch.pool import PoolOptions
 from perseid.fetch.robots_cache import RobotsCache
-from perseid.model.ids import CrawlId
+from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind
 from perseid.observe import metrics, trace
 from perseid.observe.telemetry import LogTelemetry, SeveralTelemetries
-from perseid.ports.store import HostDefaults
+from perseid.ports.blob import Blobs
+from perseid.ports.store import Drain
 from perseid.ports.telemetry import Telemetry
+from perseid.ports.truth import Truth
 from perseid.runtime.backends import language_model
 from perseid.runtime.blocklist import BlockList
 from perseid.runtime.clock import SystemClock
-from perseid.store.blobs import FileBlobs
-from perseid.store.sqlite.store import SqliteStore
+from perseid.runtime.collecting import Collecting
+from perseid.runtime.delivering import Post, delivering
+from perseid.runtime.sinking import write_to_sinks
+from perseid.runtime.stores import is_shared, open_store
+from perseid.runtime.watching import watch_alarms
 from perseid.worker.duties import auditor, checkpointer, heartbeat, sweeper
 from perseid.worker.duties.reaper import Reaper
 from perseid.worker.enroll import enroll
 from perseid.worker.loop import LoopOptions, WorkerLoop
 from perseid.worker.stop import Stop
 
-DATABASE = "perseid.db"
 _CHECKPOINT_S = 1.0
 _JOB_DEADLINE_S = 180.0
+"""Of pages and sitemaps of crawls."""
+_LONGEST_JOB_S = 1_200.0
+"""Of any kind: a rule may give a request 600 s. Who dies is noticed by his beat, long before his leases are over."""
 _LEASE_MARGIN_S = 30.0
 
 
-def host_defaults(settings: Settings) -> HostDefaults:
-    politeness = settings.politeness
-    return HostDefaults(
-        max_active=politeness.per_host,
-        interval_us=int(1_000_000 / politeness.rate_per_host),
-        burst=politeness.burst_per_host,
-        give_up_after=politeness.give_up_after,
-        give_up_after_us=int(politeness.give_up_after_s * 1_000_000),
-        max_backoff_us=int(politeness.max_backoff_s * 1_000_000),
-        global_interval_us=int(1_000_000 / politeness.global_rate),
-        global_burst=politeness.global_burst,
-    )
+_Duty: TypeAlias = Callable[[Stop], Coroutine[None, None, None]]
+
+
+def _begun(loop: WorkerLoop, post: Post) -> None:
+    """Work was begun in this process: its own worker is to look, and whoever is idle elsewhere."""
+    loop.nudge()
+    post.begun()
 
 
 def first_planned(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -68,8 +73,8 @@ def first_planned(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return found or group
 
 
-def _telemetry() -> Telemetry:
-    listeners: list[Telemetry] = [LogTelemetry()]
+def _telemetry(others: Sequence[Telemetry]) -> Telemetry:
+    listeners: list[Telemetry] = [LogTelemetry(), *others]
     if metrics.wanted():
         listeners.append(metrics.metrics())
     if trace.wanted():
@@ -78,16 +83,29 @@ def _telemetry() -> Telemetry:
 
 
 class Engine:
-    """Everything one process needs to run jobs of a store's folder. Close it when done."""
+    """Everything one process needs to run jobs of a store. Close it when done."""
 
-    def __init__(self, folder: Path, settings: Settings, store: SqliteStore, *, allow_named_host: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        store: Truth,
+        blobs: Blobs,
+        *,
+        allow_named_host: bool,
+        listeners: Sequence[Telemetry] = (),
+    ) -> None:
         self.folder = folder
         self.allow_named_host = allow_named_host
         self.settings = settings
+        self.shared = is_shared(settings)
+        """The store is that of many folders and machines; else it lies in `folder`, and is all there is."""
+        self.drained = Drain.NO
+        """What the operator asked of this process."""
         self.store = store
-        self.blobs = FileBlobs(folder / "blobs")
+        self.blobs = blobs
         self.clock = SystemClock()
-        self.telemetry = _telemetry()
+        self.telemetry = _telemetry(listeners)
         self.block_list = BlockList(settings.politeness.block_list, settings.politeness.blocked_hosts)
         fetch = settings.fetch
         self.fetcher = HttpFetcher(
@@ -101,30 +119,43 @@ class Engine:
         )
         self.converter = Converter()
         self.model = language_model(settings.llm, self.clock)
-        self.executor = self._executor(allow_named_host=allow_named_host)
+        self.contexts = Contexts(store, self.robots, self._blocked)
+        self.bounds = self._bounds(allow_named_host=allow_named_host)
+        self.executor = self._executor()
 
     @classmethod
-    async def open(cls, folder: Path, settings: Settings, *, allow_named_host: bool = True) -> Engine:
-        """Raises `StoreUnavailable`, `StoreCorrupt`, `ConfigError`."""
-        store = await SqliteStore.open(
-            folder / DATABASE,
-            defaults=host_defaults(settings),
-            busy_timeout_s=settings.store.busy_timeout_s,
-            wal_limit_bytes=settings.store.wal_limit_bytes,
-        )
-        return cls(folder, settings, store, allow_named_host=allow_named_host)
+    async def open(
+        cls,
+        folder: Path,
+        settings: Settings,
+        *,
+        allow_named_host: bool = True,
+        listeners: Sequence[Telemetry] = (),
+    ) -> Engine:
+        """Of the store of the settings, or of the one in `folder`; `listeners` hear of what is done.
 
-    def _executor(self, *, allow_named_host: bool) -> Executor:
+        Raises `StoreUnavailable`, `StoreCorrupt`, `ConfigError`, `MissingExtra`.
+        """
+        store, blobs = await open_store(folder, settings)
+        try:
+            return cls(folder, settings, store, blobs, allow_named_host=allow_named_host, listeners=listeners)
+        except BaseException:
+            await store.close()
+            raise
+
+    def _bounds(self, *, allow_named_host: bool) -> FetchPolicy:
         fetch = self.settings.fetch
-        contexts = Contexts(self.store, self.robots, self._blocked)
-        policy = FetchPolicy(
+        return FetchPolicy(
             max_html_bytes=fetch.max_html_bytes,
             max_document_bytes=fetch.max_document_bytes,
             max_redirects=fetch.max_redirects,
             max_crawl_delay_s=self.settings.robots.max_crawl_delay_s,
+            give_up_after=self.settings.politeness.give_up_after,
             proxy=fetch.proxy or None,
             allow_named_host=allow_named_host,
         )
+
+    def _executor(self) -> Executor:
         pages = PageJob(
             converter=self.converter,
             blobs=self.blobs,
@@ -142,8 +173,8 @@ class Engine:
         return Executor(
             fetcher=CachingFetcher(RevalidatingFetcher(self.fetcher, self.store.pages), self.store.pages, self.clock),
             robots=self.robots,
-            contexts=contexts,
-            policy=policy,
+            contexts=self.contexts,
+            policy=self.bounds,
             pages=pages,
             sitemaps=SitemapJob(self.store),
             clock=self.clock,
@@ -154,7 +185,7 @@ class Engine:
     @property
     def lease_s(self) -> float:
         """Longer than any job may take."""
-        return _JOB_DEADLINE_S + _LEASE_MARGIN_S
+        return _LONGEST_JOB_S + _LEASE_MARGIN_S
 
     def _blocked(self) -> Sequence[str]:
         return self.block_list.entries()
@@ -185,19 +216,45 @@ class Engine:
             only=only,
             kinds=kinds,
         )
-        loop = WorkerLoop(
-            self.store,
-            self.executor,
-            options,
-            enroll=lambda: enroll(self.store),
-            clock=self.clock,
-            telemetry=self.telemetry,
-        )
+        loop: WorkerLoop
+        # A crawl in a folder of its own is nobody else's business.
+        alone = only is not None and not self.shared
+        collecting = Collecting(self, whose=lambda: loop.worker)
+        async with (
+            aclosing(collecting),
+            self.delivering(lambda: loop.worker, takes=only is None, alone=alone) as post,
+        ):
+            loop = WorkerLoop(
+                self.store,
+                self.executor.serving(collecting.runners),
+                options,
+                enroll=lambda: enroll(self.store, slots=concurrency, kinds=kinds),
+                clock=self.clock,
+                telemetry=self.telemetry,
+                news=post.tickets,
+            )
+            own: list[_Duty] = []
+            if only is None:
+                scheduler = collecting.scheduler(partial(_begun, loop, post))
+                sinks = partial(write_to_sinks, self, lambda: loop.worker)
+                own = [scheduler.run, sinks, partial(watch_alarms, self)]
+            await self._run(loop, post, stop, over, own)
+
+    async def _run(
+        self, loop: WorkerLoop, post: Post, stop: Stop, over: Callable[[], Awaitable[bool]], own: Sequence[_Duty]
+    ) -> None:
         ended = Stop()
+
+        def drain(how: Drain) -> None:
+            self.drained = how
+            stop.ask()
+
         try:
             async with asyncio.TaskGroup() as group:
-                for duty in self.duties(loop, ended):
+                for duty in [*self.duties(loop, ended, on_drain=drain), *post.duties(loop, ended)]:
                     group.create_task(duty)
+                for begin in own:
+                    group.create_task(begin(ended))
                 try:
                     await loop.run(stop, over)
                 finally:
@@ -205,11 +262,22 @@ class Engine:
         except BaseExceptionGroup as group:
             raise first_planned(group) from group
 
-    def duties(self, loop: heartbeat.Beating, stop: Stop) -> list[Coroutine[None, None, None]]:
+    def delivering(
+        self, whose: Callable[[], WorkerId], *, takes: bool, alone: bool = False
+    ) -> AbstractAsyncContextManager[Post]:
+        """How this process hears of work and tells of it; `takes` if a worker loop does. See `delivering`."""
+        settings = DeliverySettings() if alone else self.settings.delivery
+        return delivering(
+            settings, self.store, whose=whose, takes=takes, alone=alone, clock=self.clock, telemetry=self.telemetry
+        )
+
+    def duties(
+        self, loop: heartbeat.Beating, stop: Stop, *, on_drain: Callable[[Drain], None] | None = None
+    ) -> list[Coroutine[None, None, None]]:
         store, telemetry, worker = self.store, self.telemetry, self.settings.worker
         reaper = Reaper(store, self.clock, telemetry, every_s=worker.beat_s, dead_after_s=worker.dead_after_s)
         return [
-            heartbeat.run(store, loop, telemetry, stop, every_s=worker.beat_s),
+            heartbeat.run(store, loop, telemetry, stop, every_s=worker.beat_s, on_drain=on_drain),
             reaper.run(stop),
             sweeper.run(store, telemetry, stop, every_s=worker.sweep_s),
             checkpointer.run(store, telemetry, stop, every_s=_CHECKPOINT_S),

@@ -49,7 +49,18 @@ def _sender(engine: Engine) -> tuple[Hook, Resolver]:
 def _pruner(engine: Engine) -> Pruner:
     store, retention = engine.store, engine.settings.retention
     shelves = Shelves(
-        store=store, inspect=store, pages=store.pages, known=store.known, outbox=store.outbox, blobs=engine.blobs
+        store=store,
+        inspect=store,
+        pages=store.pages,
+        known=store.known,
+        items=store.items,
+        outbox=store.outbox,
+        blobs=engine.blobs,
     )
-    keeping = Keeping(cache_s=retention.cache_ttl_s, known_s=retention.known_ttl_s, log_s=retention.log_ttl_s)
+    keeping = Keeping(
+        cache_s=retention.cache_ttl_s,
+        known_s=retention.known_ttl_s,
+        page_s=retention.page_ttl_s,
+        log_s=retention.log_ttl_s,
+    )
     return Pruner(shelves, keeping, clock=engine.clock, telemetry=engine.telemetry)

@@ -11,10 +11,11 @@ from perseid.crawls.summary import Summary, summarize
 from perseid.errors import NotFound
 from perseid.model.crawl import Crawl, CrawlKind, CrawlStatus
 from perseid.model.document import Document
-from perseid.model.ids import JobId
+from perseid.model.ids import JobId, WorkerId
 from perseid.model.job import JobState
 from perseid.model.terms import DEFAULT_TEAM
 from perseid.ports.inspect import DeniedRow, Explanation, FailureRow, HostView, JobView
+from perseid.ports.store import Drain
 from perseid.runtime.engine import Engine
 
 _PAGE_OF_ROWS = 1_000
@@ -70,7 +71,7 @@ class Reading:
         found: list[tuple[int, Document]] = []
         size = 0
         for row in await self.store.documents(crawl.id, after=after, limit=limit):
-            line = unpack(self.engine.blobs.get(row.blob) if row.blob else row.body)
+            line = unpack(await self.engine.blobs.get(row.blob) if row.blob else row.body)
             size += len(line)
             if found and size > max_bytes:
                 break
@@ -81,8 +82,8 @@ class Reading:
         """The caller has the documents up to `number`: under zero retention they may go once the crawl has ended."""
         await self.store.mark_delivered(crawl.id, number)
 
-    def _read(self, body: bytes, blob: str | None) -> Document:
-        return read(unpack(self.engine.blobs.get(blob) if blob else body))
+    async def _read(self, body: bytes, blob: str | None) -> Document:
+        return read(unpack(await self.engine.blobs.get(blob) if blob else body))
 
     async def failures(self, crawl: Crawl, *, after: int = 0, limit: int = _PAGE_OF_ROWS) -> list[FailureRow]:
         return await self.store.failures(crawl.id, after=after, limit=limit)
@@ -115,15 +116,29 @@ class Reading:
         )
 
     async def figures(self) -> dict[str, dict[str, int]]:
-        """The whole store in numbers: crawls and jobs by state, hosts in trouble, workers."""
+        """The whole store in numbers: crawls and jobs by state, hosts in trouble, workers, items in line for sinks."""
         stats = await self.store.stats()
+        lines = [state for team in await self.store.teams() for state in await self.store.items.sink_states(team.id)]
         return {
             "crawls": {status.name.lower(): number for status, number in stats.crawls.items()},
             "jobs": {state.value: number for state, number in stats.jobs.items()},
             "hosts": {"backed_off": stats.hosts_backed_off, "paused": stats.hosts_paused},
             "scrapes": {"open": stats.scrapes},
             "workers": {"alive": stats.workers},
+            "sink_items": {
+                "waiting": sum(line.waiting for line in lines if not line.error),
+                "held": sum(line.waiting for line in lines if line.error),
+            },
+            "sinks": {
+                "working": sum(not line.error for line in lines),
+                "failing": sum(bool(line.error) for line in lines),
+            },
         }
+
+    async def drain(self, worker: int, how: Drain) -> None:
+        """Ask a worker to go, or take that back. Raises `NotFound` for none, and for a server's own."""
+        if not await self.store.drain(WorkerId(worker), how):
+            raise NotFound(f"there is no worker {worker} that could be asked to go; GET /api/workers lists them")
 
     async def change_host(
         self, name: str, *, pause_s: float | None, max_active: int | None, requests_per_second: float | None

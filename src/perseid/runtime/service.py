@@ -6,7 +6,6 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from perseid.crawls.events import Render
 from perseid.crawls.extract import ExtractRequest, start_extract
 from perseid.crawls.mapping import MapLink, rank
 from perseid.crawls.start import new_batch, new_crawl, tell_operator
-from perseid.errors import ConfigError, NotFound, QuotaExceeded
+from perseid.errors import Busy, ConfigError, NotFound, QuotaExceeded
 from perseid.model.crawl import Crawl, CrawlKind
 from perseid.model.document import Document
 from perseid.model.job import JobKind, JobState
@@ -27,12 +26,17 @@ from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.model.terms import DEFAULT_TEAM, Terms
 from perseid.model.verdict import FailureCode
 from perseid.observe import trace
-from perseid.ports.store import Done, Failed, NewCrawl, Refused
+from perseid.ports.limit import Limits
+from perseid.ports.store import NewCrawl
 from perseid.ports.teams import Key, Load, Team, Usage
+from perseid.ports.work import Done, Failed, Refused
 from perseid.runtime.asking import Asking
+from perseid.runtime.delivering import Post
 from perseid.runtime.engine import Engine, first_planned
 from perseid.runtime.housekeeping import Duty, housekeeping
 from perseid.runtime.keys import digest, hint, new_key
+from perseid.runtime.limiting import limiting, tending
+from perseid.runtime.sites import Sites
 from perseid.runtime.uid import new_uid
 from perseid.worker.desk import Desk, Served
 from perseid.worker.enroll import enroll
@@ -47,6 +51,8 @@ _EXTRACT_LINKS = 5_000
 _PAGE_OF_ROWS = 1_000
 _FEW_URLS = 1_000
 _REMEMBERED_S = 2.0
+_LOWERED = 10
+"""Times that a limit is lowered to what others of the team have left."""
 _MAP_KINDS = (JobKind.KICKOFF, JobKind.SITEMAP)
 
 
@@ -71,10 +77,12 @@ class Mapped(NamedTuple):
 class Service(Asking):
     """One process's server half: scrapes and maps run here, crawls and batches by whoever works on the store."""
 
-    def __init__(self, engine: Engine, desk: Desk) -> None:
+    def __init__(self, engine: Engine, desk: Desk, post: Post, limits: Limits) -> None:
         super().__init__(engine)
+        self.limits = limits
         self._desk = desk
-        self._known_teams: dict[int, tuple[float, Team]] = {}
+        self._post = post
+        self._known_teams: dict[int, tuple[float, int | None]] = {}
 
     @classmethod
     @asynccontextmanager
@@ -84,28 +92,15 @@ class Service(Asking):
         With `render`, which makes of a document what receivers of webhooks expect, those of a server as well.
         """
         engine = await Engine.open(folder, settings, allow_named_host=False)
-        desk = Desk(
-            engine.store,
-            engine.store,
-            engine.executor,
-            enroll=lambda: enroll(engine.store),
-            clock=engine.clock,
-            lease_s=engine.lease_s,
-        )
         stop = Stop()
         try:
-            await desk.open()
-            await engine.store.put_team(_standard_team(settings))
-            async with _server_duties(engine, stop, render) as own, asyncio.TaskGroup() as group:
-                group.create_task(desk.run(stop))
-                for duty in [*engine.duties(desk, stop), *own]:
-                    group.create_task(duty)
-                service = cls(engine, desk)
+            async with _at_work(engine, stop, render) as (desk, post, limits):
+                await engine.store.put_team(_standard_team(settings))
+                service = cls(engine, desk, post, limits)
                 try:
                     yield service
                 finally:
                     await service.close()
-                    stop.ask()
         except BaseExceptionGroup as group_error:
             raise first_planned(group_error) from group_error
         finally:
@@ -115,18 +110,22 @@ class Service(Asking):
 
     async def start_crawl(self, url: str, options: CrawlOptions, terms: Terms) -> Crawl:
         """Raises `InvalidURL`, `ConfigError`, `KeyUsed`, `QuotaExceeded`."""
-        left = await self._left(terms.team)
-        if left is not None and (options.limit is None or options.limit > left):
-            options = msgspec.structs.replace(options, limit=left)
-            sentence = f"the limit was lowered to {left} pages: that is what is left of the team's quota"
-            terms = msgspec.structs.replace(terms, warnings=(*terms.warnings, sentence))
-        return await self._start(self._new_crawl(url, options, terms))
+        warned = terms
+        for _ in range(_LOWERED):
+            try:
+                return await self._start(self._new_crawl(url, options, warned))
+            except QuotaExceeded as error:
+                if error.left < 1:
+                    raise
+                options = msgspec.structs.replace(options, limit=error.left)
+                sentence = f"the limit was lowered to {error.left} pages: that is what is left of the team's quota"
+                warned = msgspec.structs.replace(terms, warnings=(*terms.warnings, sentence))
+        raise Busy("others of the team begin crawls faster than their quota can be told", retry_after_s=1)
 
     async def start_batch(
         self, urls: Sequence[str], options: ScrapeOptions, terms: Terms, *, max_concurrency: int | None = None
     ) -> Crawl:
         """Raises `InvalidURL`, `ConfigError`, `KeyUsed`, `QuotaExceeded`."""
-        await self._left(terms.team, least=len(urls))
         make = partial(
             new_batch,
             urls,
@@ -154,9 +153,10 @@ class Service(Asking):
 
     async def append(self, crawl: Crawl, urls: Sequence[str]) -> int:
         """Further pages for a batch, which goes on if it had completed; the number admitted."""
-        await self._left(crawl.team, least=len(urls))
         more = new_batch(urls, ScrapeOptions(), uid=crawl.uid, key_seed=crawl.key_seed)
-        return await self.store.append(crawl.id, more.first)
+        admitted = await self.store.append(crawl.id, more.first)
+        self._post.begun()
+        return admitted
 
     def _new_crawl(self, url: str, options: CrawlOptions, terms: Terms) -> NewCrawl:
         return new_crawl(
@@ -174,7 +174,9 @@ class Service(Asking):
     async def _start(self, new: NewCrawl) -> Crawl:
         if self.settings.webhook.url:
             new = tell_operator(new)
-        crawl = await self.store.crawl_by_id(await self.store.start(new))
+        number = await self.store.start(new)
+        self._post.begun()
+        crawl = await self.store.crawl_by_id(number)
         self._trace(new)
         return crawl
 
@@ -182,30 +184,18 @@ class Service(Asking):
         if trace.wanted():
             trace.traces().crawl_started(new.uid, new.kind.value, None if new.zero_retention else new.url)
 
-    async def _left(self, team: int, *, least: int = 1) -> int | None:
-        """Pages left of the team's quota; None without one. Raises `QuotaExceeded` where they don't suffice."""
-        quota = (await self._team(team)).pages_per_period
-        if quota is None:
-            return None
-        period = f"{datetime.now(UTC):%Y-%m}"
-        used = sum(usage.pages for usage in await self.store.usage(team, periods=1) if usage.period == period)
-        if quota - used < least:
-            raise QuotaExceeded(f"{used} of the {quota} pages of {period} are used; {least} more would be needed")
-        return quota - used
-
-    async def _team(self, number: int) -> Team:
-        """As it was at most two seconds ago: who scrapes a lot asks for it each time."""
+    async def _most(self, team: int) -> int | None:
+        """Pages it may have in flight, as it was at most two seconds ago."""
         now = self.engine.clock.monotonic_s()
-        known = self._known_teams.get(number)
+        known = self._known_teams.get(team)
         if known is None or now - known[0] >= _REMEMBERED_S:
-            known = self._known_teams[number] = (now, await self.store.team(number))
+            known = self._known_teams[team] = (now, (await self.store.team(team)).max_active)
         return known[1]
 
     # Waiting for one page
 
     async def scrape(self, url: str, options: ScrapeOptions, terms: Terms, *, timeout_s: float | None) -> Scraped:
         """One page, now. Raises `Busy`, `InvalidURL`, `ConfigError`, `QuotaExceeded`."""
-        await self._left(terms.team)
         new = new_batch(
             [url],
             options,
@@ -217,7 +207,8 @@ class Service(Asking):
         self._trace(new)
         wait_s = _SLOT_WAIT_S if timeout_s is None else timeout_s * 2 / 3
         try:
-            served = await self._desk.serve(new, timeout_s=timeout_s, wait_s=wait_s)
+            most = await self._most(terms.team)
+            served = await self._desk.serve(new, timeout_s=timeout_s, wait_s=wait_s, most=most)
         except TimeoutError:
             message = f"the page was not ready within {timeout_s:g} s"
             return Scraped(new.uid, None, FailureCode.TIMEOUT.value, message)
@@ -238,7 +229,7 @@ class Service(Asking):
             return await self._stored_outcome(uid, served)
         match served.finished.end:
             case Done(document=stored) | Failed(document=stored) if stored is not None:
-                document = self._read(stored.body, stored.blob)
+                document = stored.whole or await self._read(stored.body, stored.blob)
                 return Scraped(uid, document, status=document.status, waited_s=served.waited_s)
             case Failed() as failed:
                 return Scraped(uid, None, failed.code, failed.message, failed.status, served.waited_s)
@@ -249,7 +240,7 @@ class Service(Asking):
 
     async def _stored_outcome(self, uid: str, served: Served) -> Scraped:
         for row in await self.store.documents(served.crawl, limit=1):
-            document = self._read(row.body, row.blob)
+            document = await self._read(row.body, row.blob)
             return Scraped(uid, document, status=document.status, waited_s=served.waited_s)
         for failure in await self.store.failures(served.crawl, limit=1):
             return Scraped(uid, None, failure.code, failure.message, failure.status, served.waited_s)
@@ -299,6 +290,11 @@ class Service(Asking):
             return f"The start page could not be read: {told.message} ({told.reason})"
         return None
 
+    def sites(self, team: int, *, author: str = "", team_name: str = "") -> Sites:
+        """Rules, seeds, items and sinks of a team; `author` is who publishes."""
+        own = team == DEFAULT_TEAM
+        return Sites(self.engine, team, author=author, team_name=None if own else team_name)
+
     # Teams
 
     async def create_key(self, team: str, name: str, limits: dict[str, int]) -> tuple[str, Key]:
@@ -328,6 +324,42 @@ class Service(Asking):
 
     async def usage(self, team: int) -> list[Usage]:
         return await self.store.usage(team)
+
+
+@asynccontextmanager
+async def _at_work(engine: Engine, stop: Stop, render: Render | None) -> AsyncIterator[tuple[Desk, Post, Limits]]:
+    """The desk, the limits and all duties of this process, which end with it."""
+    desk: Desk
+    async with engine.delivering(lambda: desk.worker, takes=False) as post:
+        desk = Desk(
+            engine.store,
+            engine.store,
+            engine.executor,
+            enroll=lambda: enroll(engine.store),
+            clock=engine.clock,
+            lease_s=engine.lease_s,
+            listen=post.delivery.listen,
+        )
+        await desk.open()
+        async with (
+            limiting(
+                engine.settings.limit,
+                engine.store,
+                whose=lambda: desk.worker,
+                clock=engine.clock,
+                shared=engine.shared,
+            ) as limits,
+            _server_duties(engine, stop, render) as own,
+            asyncio.TaskGroup() as group,
+        ):
+            group.create_task(desk.run(stop))
+            group.create_task(tending(limits, stop))
+            for duty in [*engine.duties(desk, stop), *post.duties(None, stop), *own]:
+                group.create_task(duty)
+            try:
+                yield desk, post, limits
+            finally:
+                stop.ask()
 
 
 def _server_duties(engine: Engine, stop: Stop, render: Render | None) -> AbstractAsyncContextManager[list[Duty]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 from pathlib import Path
 
@@ -16,9 +18,23 @@ class FileBlobs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def put(self, path: str, data: bytes) -> None:
+    async def put(self, path: str, data: bytes) -> None:
+        await asyncio.to_thread(self._put, path, data)
+
+    async def prefixes(self, *, after: int = 0, limit: int | None = None) -> list[int]:
+        """Raises `StoreUnavailable`."""
+        found = await asyncio.to_thread(self._prefixes)
+        return [number for number in found if number > after][:limit]
+
+    async def get(self, path: str) -> bytes:
+        return await asyncio.to_thread(self._get, path)
+
+    async def delete_prefix(self, prefix: str) -> int:
+        return await asyncio.to_thread(self._delete_prefix, prefix)
+
+    def _put(self, path: str, data: bytes) -> None:
         target = self._folder / path
-        part = target.with_name(target.name + ".part")
+        part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with part.open("wb") as file:
@@ -46,25 +62,26 @@ class FileBlobs:
                 return
             folder = folder.parent
 
-    def prefixes(self) -> list[str]:
-        """The crawls that have bodies here, by their number. Raises `StoreUnavailable`."""
+    def _prefixes(self) -> list[int]:
         if not self._folder.is_dir():
             return []
         try:
-            return sorted(entry.name for entry in self._folder.iterdir() if entry.is_dir() and entry.name.isdecimal())
+            return sorted(
+                int(entry.name) for entry in self._folder.iterdir() if entry.is_dir() and entry.name.isdecimal()
+            )
         except OSError as error:
             raise StoreUnavailable(f"{self._folder} can't be read ({error.strerror})") from error
 
-    def get(self, path: str) -> bytes:
+    def _get(self, path: str) -> bytes:
         try:
             return (self._folder / path).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise NotFound(f"no blob {path} in {self._folder}") from None
 
-    def delete_prefix(self, prefix: str) -> int:
+    def _delete_prefix(self, prefix: str) -> int:
         folder = self._folder / prefix
         if not folder.is_dir():
             return 0
-        count = sum(1 for entry in folder.rglob("*") if entry.is_file())
+        count = sum(1 for entry in folder.rglob("*") if entry.suffix != ".part" and entry.is_file())
         shutil.rmtree(folder, ignore_errors=True)
         return count

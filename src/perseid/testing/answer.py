@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
 Coding = Literal["gzip", "deflate", "br", "zstd"]
@@ -52,6 +53,8 @@ class Answer:
     """Compress the body and say so."""
     delay_s: float = 0.0
     """Before the first byte."""
+    after: asyncio.Event | None = None
+    """No byte before this is set, in the loop that the site runs in."""
     trickle_s: float | None = None
     """Between pieces of `trickle_bytes` of the body."""
     trickle_bytes: int = 1
@@ -77,6 +80,7 @@ class Answer:
         """Nothing slow or broken about it: it can be sent in one go."""
         return not (
             self.delay_s
+            or self.after is not None
             or self.trickle_s is not None
             or self.cut_after is not None
             or self.reset

@@ -124,6 +124,8 @@ class Connection(asyncio.Protocol):
     async def _misbehave(self, request: Request, answer: Answer) -> None:
         if answer.hang:
             await asyncio.Event().wait()
+        if answer.after is not None:
+            await answer.after.wait()
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)
         if answer.reset and answer.cut_after is None:

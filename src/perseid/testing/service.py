@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perseid.testing.child import Command
+from perseid.testing.ground import standing
 
 _ADDRESS = re.compile(r"serving on (http://\S+)")
 _START_S = 120.0
@@ -19,15 +20,16 @@ def serving(
     folder: Path, *arguments: str, workers: int = 1, environment: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Command]]:
     """A server on a free port with its store under `folder`, which may fetch from loopback: (address, process)."""
-    command = Command(
-        "serve", "--port", "0", "--workers", str(workers), "--data", str(folder / "data"), *arguments,
-        folder=folder,
-        environment={"PERSEID_FETCH__ALLOW_PRIVATE": "true", **(environment or {})},
-    )  # fmt: skip
-    try:
-        yield _address(command), command
-    finally:
-        command.kill()
+    with standing() as ground:
+        command = Command(
+            "serve", "--port", "0", "--workers", str(workers), "--data", str(folder / "data"), *arguments,
+            folder=folder,
+            environment={"PERSEID_FETCH__ALLOW_PRIVATE": "true", **ground.environment, **(environment or {})},
+        )  # fmt: skip
+        try:
+            yield _address(command), command
+        finally:
+            command.kill()
 
 
 def _address(command: Command) -> str:

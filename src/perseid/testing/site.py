@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 
 from perseid.testing.answer import Answer, Request, compress
 from perseid.testing.connection import Connection
+from perseid.testing.listening import end_listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,8 +168,7 @@ class Site(Pages):
 
     async def stop(self) -> None:
         """Drop all connections and refuse further ones."""
-        for server in self._servers:
-            server.close()
+        await end_listening(*self._servers)
         await asyncio.gather(*[connection.drop() for connection in list(self.connections)])
         for server in self._servers:
             await server.wait_closed()

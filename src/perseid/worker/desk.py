@@ -8,22 +8,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple
 
 from perseid.crawls.executor import Executor
-from perseid.errors import Busy, NotFound, StoreError, Unavailable
+from perseid.errors import NotFound, StoreError, StoreUnavailable, Unavailable
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobKind
 from perseid.ports.clock import Clock
 from perseid.ports.inspect import Inspect
-from perseid.ports.store import Again, Finished, Lease, NewCrawl, StepResult, Store
+from perseid.ports.store import NewCrawl, StepResult, Store
+from perseid.ports.work import Again, Finished, Lease
+from perseid.worker.door import Door, busy
 from perseid.worker.stop import Stop
 
 _FIRST_LOOK_S = 0.02
 _LONGEST_LOOK_S = 0.5
-_RETRY_AFTER_S = 5.0
 _BATCH = 100
 _PAUSE_S = 0.5
 """Between two attempts to write while the store is away."""
@@ -50,19 +52,25 @@ class Desk:
         enroll: Callable[[], Awaitable[WorkerId]],
         clock: Clock,
         lease_s: float,
+        listen: Callable[[CrawlId], AbstractAsyncContextManager[asyncio.Event]] | None = None,
     ) -> None:
+        """`listen` hears of the end of jobs that other processes ran, sooner than by looking."""
         self._store = store
         self._inspect = inspect
         self._executor = executor
         self._enroll = enroll
         self._clock = clock
         self._lease_us = int(lease_s * 1_000_000)
+        self._listen = listen or _deaf
         self.worker = WorkerId(0)
         self._pending: list[tuple[Finished, asyncio.Future[bool] | None]] = []
         self._abandoned: list[CrawlId] = []
         """To be cancelled: nobody waits for them any more, and the store was away when that came to pass."""
+        self._doubtful: list[str] = []
+        """Ids of those that may have begun: the store went away before it answered."""
         self._served: set[CrawlId] = set()
         self._closed = False
+        self._door = Door()
         self._written = asyncio.Event()
         self._waiters: deque[asyncio.Event] = deque()
 
@@ -76,7 +84,7 @@ class Desk:
             while not stop.asked or self._pending:
                 await self._written.wait()
                 self._written.clear()
-                while self._pending or self._abandoned:
+                while self._pending or self._abandoned or self._doubtful:
                     if not await self._write() and await stop.sleep(_PAUSE_S):
                         return
         finally:
@@ -86,6 +94,7 @@ class Desk:
     async def _close(self) -> None:
         """What is not written by now is lost; the leases left go back to waiting, but of crawls waited for here."""
         self._closed = True
+        self._door.close(_gone())
         for _finished, future in self._pending:
             if future is not None and not future.done():
                 future.set_exception(_gone())
@@ -101,21 +110,31 @@ class Desk:
         """We were declared dead: what runs here finds its leases gone, and its callers look for the outcome."""
         self.worker = await self._enroll()
 
-    async def serve(self, new: NewCrawl, *, timeout_s: float | None, wait_s: float) -> Served:
-        """Run the one job of `new` and wait for its end.
+    async def serve(self, new: NewCrawl, *, timeout_s: float | None, wait_s: float, most: int | None = None) -> Served:
+        """Run the one job of `new` and wait for its end; no more than `most` of its team are begun at once.
 
         Raises `Busy` when no slot comes free within `wait_s`, `TimeoutError` past `timeout_s`, and `Unavailable`
         when the desk closes: in all cases nothing of it runs on.
         """
+        if self._closed:
+            raise _gone()
         began = self._clock.monotonic_s()
+        async with self._door.passed(new.team, most, wait_s) as waited:
+            return await self._serve(new, began, timeout_s, wait_s, waited=waited)
+
+    async def _serve(
+        self, new: NewCrawl, began: float, timeout_s: float | None, wait_s: float, *, waited: bool
+    ) -> Served:
+        waited_s = self._clock.monotonic_s() - began if waited else 0.0
         crawl, lease = await self._take(new)
-        waited_s = 0.0
         until = None if timeout_s is None else began + timeout_s
         self._served.add(crawl)
         try:
             if lease is None:
                 lease = await self._claim(crawl, began + wait_s)
                 waited_s = self._clock.monotonic_s() - began
+            else:
+                self._executor.expect(crawl, new)
             async with asyncio.timeout(None if until is None else max(0.0, until - self._clock.monotonic_s())):
                 while lease is not None:
                     finished = await self._run(lease)
@@ -153,6 +172,10 @@ class Desk:
             return await asyncio.shield(asked)
         except asyncio.CancelledError:
             asked.add_done_callback(self._abandon_taken)
+            raise
+        except StoreUnavailable:
+            self._doubtful.append(new.uid)
+            self._written.set()
             raise
 
     def _abandon_taken(self, asked: asyncio.Future[tuple[CrawlId, Lease | None]]) -> None:
@@ -220,6 +243,10 @@ class Desk:
 
     async def _claim(self, crawl: CrawlId, until: float | None) -> Lease | None:
         """The job's lease once its gates have room; None when the crawl has ended elsewhere. Raises `Busy`."""
+        async with self._listen(crawl) as ended:
+            return await self._claim_until(crawl, until, ended)
+
+    async def _claim_until(self, crawl: CrawlId, until: float | None, ended: asyncio.Event) -> Lease | None:
         pause_s = _FIRST_LOOK_S
         while True:
             result = await self._step(crawl, 1)
@@ -229,9 +256,9 @@ class Desk:
                 return None
             left_s = float("inf") if until is None else until - self._clock.monotonic_s()
             if left_s <= 0:
-                raise Busy("all slots are taken; try again later", retry_after_s=_RETRY_AFTER_S)
+                raise busy()
             known_s = pause_s if result.wait_us is None else min(pause_s, result.wait_us / 1_000_000 + 0.001)
-            await self._look_again(min(known_s, left_s))
+            await self._look_again(min(known_s, left_s), ended)
             pause_s = min(2 * pause_s, _LONGEST_LOOK_S)
 
     async def _ended(self, crawl: CrawlId) -> bool:
@@ -240,16 +267,16 @@ class Desk:
         except NotFound:
             return True
 
-    async def _look_again(self, seconds: float) -> None:
-        """Wait, or less when a slot of ours comes free: the longest waiter looks first."""
+    async def _look_again(self, seconds: float, ended: asyncio.Event) -> None:
+        """Wait, or less when a slot of ours comes free, or it has ended: the longest waiter looks first."""
         turn = asyncio.Event()
         self._waiters.append(turn)
+        waits = [asyncio.ensure_future(turn.wait()), asyncio.ensure_future(ended.wait())]
         try:
-            async with asyncio.timeout(seconds):
-                await turn.wait()
-        except TimeoutError:
-            pass
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            for wait in waits:
+                wait.cancel()
             with contextlib.suppress(ValueError):  # its turn came in the same moment
                 self._waiters.remove(turn)
 
@@ -288,7 +315,23 @@ class Desk:
         for _ in batch:
             if self._waiters:
                 self._waiters.popleft().set()
-        return await self._cancel_abandoned()
+        return await self._clear_doubts() and await self._cancel_abandoned()
+
+    async def _clear_doubts(self) -> bool:
+        """What began though we were not told is given up. False while the store is away."""
+        while self._doubtful:
+            try:
+                crawl = (await self._inspect.crawl(self._doubtful[-1])).id
+                held = await self._store.held(self.worker)
+            except NotFound:
+                pass
+            except StoreError as error:
+                return not error.retryable
+            else:
+                self._abandoned.append(crawl)
+                self._give_back([lease for lease in held if lease.crawl == crawl])
+            self._doubtful.pop()
+        return True
 
     async def _cancel_abandoned(self) -> bool:
         """False while the store is away."""
@@ -305,6 +348,11 @@ class Desk:
     async def _watch(self, stop: Stop) -> None:
         await stop.wait()
         self._written.set()
+
+
+@asynccontextmanager
+async def _deaf(_crawl: CrawlId) -> AsyncIterator[asyncio.Event]:
+    yield asyncio.Event()
 
 
 def _gone() -> Unavailable:

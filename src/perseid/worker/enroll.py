@@ -7,7 +7,9 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
+from perseid._version import __version__
 from perseid.model.ids import WorkerId
+from perseid.model.job import JobKind
 from perseid.ports.store import Store, WorkerSeen
 
 
@@ -43,11 +45,16 @@ def process_started(pid: int) -> int:
     return -1 if fields[0] in "ZX" else int(fields[19])
 
 
-async def enroll(store: Store) -> WorkerId:
-    """Register this process, and take over the leases of processes of this host that are no more."""
+async def enroll(store: Store, *, slots: int = 0, kinds: Sequence[JobKind] = tuple(JobKind)) -> WorkerId:
+    """Register this process, and take over the leases of processes of this host that are no more.
+
+    `slots` are the jobs it runs at once for whoever; without any it only runs what its own callers wait for.
+    """
     await take_over_dead(store)
     pid = os.getpid()
-    return await store.register(host_identity(), pid, process_started(pid))
+    return await store.register(
+        host_identity(), pid, process_started(pid), slots=slots, version=__version__, kinds=kinds
+    )
 
 
 async def take_over_dead(store: Store) -> int:

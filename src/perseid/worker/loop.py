@@ -18,8 +18,10 @@ from perseid.errors import StoreError
 from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
 from perseid.ports.clock import Clock
-from perseid.ports.store import Again, Finished, HostNote, Lease, StepResult, Store
+from perseid.ports.store import StepResult, Store
 from perseid.ports.telemetry import Telemetry
+from perseid.ports.work import Again, Finished, HostNote, Lease
+from perseid.worker.news import News
 from perseid.worker.stop import Stop
 
 _MAX_PAUSE_S = 30.0
@@ -74,6 +76,7 @@ class WorkerLoop:
         enroll: Callable[[], Awaitable[WorkerId]],
         clock: Clock,
         telemetry: Telemetry,
+        news: News | None = None,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -81,6 +84,7 @@ class WorkerLoop:
         self._enroll = enroll
         self._clock = clock
         self._telemetry = telemetry
+        self._news = news
         self.worker = WorkerId(0)
         self._ready: deque[Lease] = deque()
         self._running: dict[JobId, tuple[Lease, asyncio.Task[None]]] = {}
@@ -94,6 +98,14 @@ class WorkerLoop:
         self._careful = True
         """Claims one at a time: what was claimed last took its process down before, as the next may have."""
         self._wake = asyncio.Event()
+        self._hungry = asyncio.Event()
+        self._offered = 0
+        """Tickets that the next claim is for; 0 is for as much as there are slots."""
+        self._answered: asyncio.Future[int] | None = None
+        self._answer_lost = False
+        """The store may have done what it could not tell us of."""
+        self._connected = 0
+        """`Store.connected` at the last step: since it grew, the store may have forgotten what we did."""
         self._stop = Stop()
 
     async def run(self, stop: Stop, over: Callable[[], Awaitable[bool]]) -> None:
@@ -104,7 +116,7 @@ class WorkerLoop:
         try:
             while not stop.asked:
                 if self._step_due():
-                    await self._step(self._want())
+                    await self._step(self._most())
                     await self._isolate()
                     self._launch()
                 if self._idle and await self._patiently(over):
@@ -115,6 +127,27 @@ class WorkerLoop:
             asked.cancel()
             for _lease, task in self._running.values():
                 task.cancel()
+
+    async def hungry(self) -> int:
+        """Wait until there are free slots and nothing to claim for them was found; how many."""
+        while not self._is_hungry:
+            self._hungry.clear()
+            await self._hungry.wait()
+        return max(1, min(self._want(), self._options.concurrency - len(self._running) - len(self._ready)))
+
+    def offer(self, tickets: int) -> asyncio.Future[int]:
+        """There is work for so many slots: claim that much now. How much was claimed; -1 where slots are free no more.
+
+        One offer at a time.
+        """
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        if not self._is_hungry:
+            answer.set_result(-1)
+            return answer
+        self._offered = tickets
+        self._answered = answer
+        self.nudge()
+        return answer
 
     def nudge(self) -> None:
         """There is new work: ask for it now."""
@@ -130,14 +163,15 @@ class WorkerLoop:
             self._give_back(dropped)
 
     async def start_over(self) -> None:
-        """We were declared dead: all our leases are somebody else's by now. Forget them and enrol anew."""
+        """We were declared dead: all our leases are somebody else's by now. Forget them, and enrol anew to go on."""
         self._ready.clear()
         self._taken_in.clear()
         for _lease, task in self._running.values():
             task.cancel()
         self._running.clear()
         self._finished.clear()
-        self.worker = await self._enroll()
+        if not self._stop.asked:  # who winds down would leave a row behind
+            self.worker = await self._enroll()
         self.nudge()
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
@@ -149,6 +183,7 @@ class WorkerLoop:
             except StoreError as error:
                 if not error.retryable or self._stop.urgent:
                     raise
+                self._answer_lost = True
                 self._telemetry.trouble("store.failed", f"{error}; trying again in {pause_s:g} s")
             await self._stop.rest(pause_s)
             pause_s = min(2 * pause_s, _MAX_PAUSE_S)
@@ -174,6 +209,15 @@ class WorkerLoop:
             return 0 if self._ready else 1
         return max(0, self._options.concurrency + self._ahead - len(self._ready) - len(self._running))
 
+    def _most(self) -> int:
+        """Others have tickets too: who was offered some claims for those, and asks for more a little later."""
+        want = self._want()
+        return min(want, self._offered) if self._offered else want
+
+    @property
+    def _is_hungry(self) -> bool:
+        return self._starving and self._want() > 0 and self._clock.monotonic_s() < self._claim_at
+
     def _step_due(self) -> bool:
         now = self._clock.monotonic_s()
         if self._finished:
@@ -194,6 +238,7 @@ class WorkerLoop:
             timeout = self._waiting_since + self._options.linger_s - now
         elif self._starving and self._want() > 0:
             timeout = self._claim_at - now
+            self._hungry.set()
         self._wake.clear()
         try:
             async with asyncio.timeout(max(0.0, min(timeout, self._options.poll_s))):
@@ -220,10 +265,22 @@ class WorkerLoop:
         )
         now = self._clock.monotonic_s()
         self._telemetry.step(finished=len(batch), claimed=len(result.leases), seconds=now - began)
+        if self._answer_lost or self._store.connected != self._connected:
+            self._answer_lost, self._connected = False, self._store.connected
+            result = result._replace(leases=result.leases + await self._unheard(result.leases))
         if batch:
             self._ahead = self._options.ahead(len(batch), now - self._committed_at)
             self._committed_at = now
         self._take_in(result)
+        if self._news is not None:
+            self._news.stepped(result, more=bool(batch) and len(result.leases) >= want)
+
+    async def _unheard(self, told: list[Lease]) -> list[Lease]:
+        """What was claimed by a step whose answer never came: nobody else may run it before it expires."""
+        known = {lease.job for lease in (*told, *self._ready)} | self._running.keys()
+        known |= {item.lease.job for item in self._finished}
+        held = await self._patiently(lambda: self._store.held(self.worker))
+        return [lease for lease in held if lease.job not in known]
 
     def _take_batch(self) -> list[Finished]:
         most, size = self._options.batch_pages, 0
@@ -246,13 +303,20 @@ class WorkerLoop:
                 self._ready.appendleft(lease)
             else:
                 self._ready.append(lease)
+        offered, self._offered = self._offered, 0
+        if self._answered is not None:
+            if not self._answered.done():
+                self._answered.set_result(len(result.leases))
+            self._answered = None
         if result.leases:
             self._careful = any(lease.alone for lease in result.leases)
             self._idle_s = self._options.idle_s
-            self._claim_at = now
+            self._claim_at = now + (self._idle_s if offered else 0.0)
         else:
-            known_s = float("inf") if result.wait_us is None else result.wait_us / 1_000_000
-            self._claim_at = now + min(self._idle_s, known_s + 0.001)
+            prompt, timely = (False, False) if self._news is None else (self._news.prompt, self._news.timely)
+            known_s = float("inf") if timely or result.wait_us is None else result.wait_us / 1_000_000
+            idle_s = self._options.poll_s if prompt else self._idle_s
+            self._claim_at = now + min(idle_s, known_s + 0.001)
             self._idle_s = min(2 * self._idle_s, self._options.poll_s)
 
     async def _isolate(self) -> None:
@@ -287,9 +351,10 @@ class WorkerLoop:
         except Exception as error:  # noqa: BLE001 - the executor lets nothing through; if it does, the job must not vanish
             self._telemetry.internal_error(lease, error)
             finished = Finished(lease=lease, end=Again(delay_us=_BUG_PAUSE_US, attempted=True, message=repr(error)))
-        held = self._running.pop(lease.job, None)
+        held = self._running.get(lease.job)
         if held is None or held[0].lock != lease.lock:
-            return
+            return  # given up, or claimed anew since: that run is another one
+        del self._running[lease.job]
         if not self._finished:
             self._waiting_since = self._clock.monotonic_s()
         self._finished.append(finished)

@@ -387,3 +387,16 @@ def test_social_networks_are_never_followed(server: Server, web: Site) -> None:
 def test_links_within_an_application_are_pages(server: Server, web: Site) -> None:
     web.links({"/spa/": ["/spa/#/one", "/spa/#two"]})
     assert paths(server, web, "/spa/") == ["/spa/", "/spa/#/one"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("status", [404, 500, 503])
+def test_a_page_that_always_answers_an_error_is_a_page(server: Server, web: Site, version: str, status: int) -> None:
+    start, page = f"/bad{version}{status}/", f"/bad{version}{status}/page"
+    web.links({start: [page]})
+    web.page(page, "<h1>Not today</h1>", status=status)
+    crawl = server.crawl(web.url(start), version=version)
+    assert (crawl["status"], crawl["completed"], crawl["total"]) == ("completed", 2, 2)
+    (found,) = [document for document in crawl["data"] if document["metadata"]["sourceURL"] == web.url(page)]
+    assert found["metadata"]["statusCode"] == status
+    assert "Not today" in found["markdown"]

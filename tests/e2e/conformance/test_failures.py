@@ -40,10 +40,17 @@ def over_tls(context: ssl.SSLContext) -> Iterator[str]:
     try:
         yield f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
     finally:
-        loop.call_soon_threadsafe(listening.close)
+        asyncio.run_coroutine_threadsafe(_over(listening), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _over(listening: asyncio.Server) -> None:
+    """With the connections that the other side has left by now: some have not noticed yet."""
+    listening.close()
+    for _ in range(50):
+        await asyncio.sleep(0)
 
 
 @VERSIONS

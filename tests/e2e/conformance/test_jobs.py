@@ -157,8 +157,24 @@ def test_ids_that_are_none(server: Server, path: str) -> None:
     answer = server.get(f"{path}/nonsense")
     assert (answer.status_code, answer.json()["success"]) == (400, False)
     assert isinstance(answer.json()["error"], str)
-    assert server.get(f"{path}/nonsense/errors").status_code in {400, 404}
-    assert server.delete(f"{path}/nonsense").status_code in {400, 404}
+    errors, cancelled = server.get(f"{path}/nonsense/errors"), server.delete(f"{path}/nonsense")
+    assert errors.status_code == (400 if path == "/v2/crawl" else 404)
+    assert cancelled.status_code == (400 if path.startswith("/v2") else 404)
+    assert isinstance(errors.json()["error"], str)
+    assert isinstance(cancelled.json()["error"], str)
+
+
+@PATHS
+def test_the_first_javascript_client_asks_for_errors_by_delete(server: Server, web: Site, path: str) -> None:
+    web.page("/asked", "<p>x")
+    uid = server.start(path, **body(path, web.url("/asked")))
+    server.ended(f"{path}/{uid}")
+    asked = server.delete(f"{path}/{uid}/errors")
+    if path.startswith("/v2"):
+        assert asked.status_code == 405
+        return
+    assert (asked.status_code, asked.json()) == (200, server.told(f"{path}/{uid}/errors"))
+    assert server.told(f"{path}/{uid}")["status"] == "completed"
 
 
 @PATHS

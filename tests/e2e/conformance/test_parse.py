@@ -46,6 +46,14 @@ def test_a_word_document_is_read(idle: Server) -> None:
     assert "Of stones" in send(idle, "a.docx", docx("Of stones")).json()["data"]["markdown"]
 
 
+@pytest.mark.parametrize(("name", "part"), [("a.xlsx", b"xl/"), ("a.pptx", b"ppt/")])
+def test_kinds_that_can_not_be_read_yet(idle: Server, name: str, part: bytes) -> None:
+    answer = send(idle, name, b"PK\x03\x04[Content_Types].xml " + part)
+    told = answer.json()
+    assert (answer.status_code, told["success"], told["code"]) == (400, False, "UNSUPPORTED_FILE_TYPE")
+    assert name[2:] in told["error"]
+
+
 @pytest.mark.parametrize("name", ["a.mp3", "a.png", "a.exe", "a.zip", "noname", "a."])
 def test_kinds_that_are_not_taken(idle: Server, name: str) -> None:
     answer = send(idle, name, b"x")

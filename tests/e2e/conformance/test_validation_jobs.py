@@ -130,3 +130,10 @@ def test_each_map_option_has_its_type_and_its_bounds(idle: Server, path: str, ke
 
 def test_the_sitemap_of_a_map_is_one_of_three(idle: Server) -> None:
     assert pointed(refused(idle, "/v2/map", {"url": URL, "sitemap": "nonsense"})) == {"sitemap"}
+
+
+def test_a_fault_is_shown_by_a_path_of_the_body_alone(idle: Server) -> None:
+    answer = idle.post("/v2/crawl", url="https://a.example/", webhook={"url": "https://a.example/", "events": ["x"]})
+    paths = [issue["path"] for issue in answer.json()["details"]]
+    assert ["webhook", "events", 0] in paths
+    assert all(part in {"webhook", "events", 0} for path in paths for part in path)

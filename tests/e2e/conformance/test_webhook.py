@@ -104,3 +104,19 @@ def test_each_delivery_is_signed_over_its_very_bytes(server: Server, web: Site, 
     for request in delivered(web, "/receive/signed", "crawl.completed"):
         signature = hmac.new(hook_secret, request.body, hashlib.sha256).hexdigest()
         assert request.headers["x-firecrawl-signature"] == f"sha256={signature}"
+
+
+@VERSIONS
+def test_a_job_that_is_called_off_says_so_once_and_floods_nobody(server: Server, web: Site, version: str) -> None:
+    path = f"/receive/off-{version}"
+    kinds = ["started", "page", "completed", "failed", "cancelled"]
+    urls = [web.url(f"/off-{version}/{number}") for number in range(200)]
+    uid = server.start(
+        f"/{version}/batch/scrape", urls=urls, maxConcurrency=1, webhook={"url": web.url(path), "events": kinds}
+    )
+    assert server.delete(f"/{version}/batch/scrape/{uid}").status_code == 200
+    told = [event["type"] for event in events(delivered(web, path, "batch_scrape.cancelled"))]
+    assert told.count("batch_scrape.cancelled") == 1
+    assert "batch_scrape.failed" not in told
+    assert "batch_scrape.completed" not in told
+    assert told.count("batch_scrape.page") < 100

@@ -20,6 +20,7 @@ from perseid.api.app import create_app
 from perseid.config.settings import ApiSettings, FetchSettings, Settings, WorkerSettings
 from perseid.runtime.service import Service
 from perseid.testing import Site, in_thread
+from perseid.testing.ground import standing
 from perseid.worker.stop import Stop
 
 SETTINGS = Settings(
@@ -66,6 +67,12 @@ class Api:
 @contextmanager
 def serving(folder: Path, settings: Settings = SETTINGS, *, work: bool = True) -> Iterator[str]:
     """The address of a server that runs in a thread of its own; without `work` nobody crawls."""
+    with standing() as ground, _serving(folder, ground.under(settings), work=work) as address:
+        yield address
+
+
+@contextmanager
+def _serving(folder: Path, settings: Settings, *, work: bool) -> Iterator[str]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     ready = threading.Event()

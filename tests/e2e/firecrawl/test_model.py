@@ -69,6 +69,30 @@ def test_data_of_a_page(clever: Api, backends: Backends, site: Site) -> None:
     assert (data["json"], data["metadata"]["creditsUsed"], "markdown" in data) == ({"name": "Stones"}, 5, False)
 
 
+def _parsed(api: Api, formats: list[Any]) -> Any:
+    form = {"options": json.dumps({"formats": formats})}
+    answer = api.http.post("/v2/parse", files={"file": ("a.html", b"<h1>Stones</h1><p>Of stones")}, data=form)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def test_data_of_a_file_that_was_sent(clever: Api, backends: Backends) -> None:
+    backends.answer = {"name": "Stones"}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    data = _parsed(clever, [{"type": "json", "schema": schema}])
+    assert (data["json"], data["metadata"]["creditsUsed"], set(data)) == ({"name": "Stones"}, 5, {"json", "metadata"})
+    backends.answer = "All about stones"
+    data = _parsed(clever, ["markdown", "summary"])
+    assert (data["summary"], data["markdown"][:8]) == ("All about stones", "# Stones")
+
+
+def test_a_file_without_a_model_is_read_and_says_what_is_missing(idle: Api) -> None:
+    data = _parsed(idle, ["markdown", "summary"])
+    assert "Of stones" in data["markdown"]
+    assert "summary" not in data
+    assert "summary" in data["warning"]
+
+
 def test_the_older_name_of_it(clever: Api, backends: Backends, site: Site) -> None:
     backends.answer = {"name": "Stones"}
     data = clever.told("/v1/scrape", url=site.url("/a"), formats=["extract"], extract={"prompt": "name"})["data"]

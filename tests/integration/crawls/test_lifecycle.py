@@ -128,8 +128,20 @@ async def test_a_host_that_only_throttles_is_given_up(site: Site, open_lab: Any)
         site.respond(path, 429)
     found = await lab.crawl(site.url("/"), sitemap="skip", concurrency=1)
     assert found.crawl.status is CrawlStatus.COMPLETED
-    assert set(found.codes.values()) == {"rate_limited"}
-    assert found.paths == ["/"]
+    assert len(found.codes) == 3
+    # But for a page that was itself refused as often.
+    assert {"rate_limited"} <= set(found.codes.values()) <= {"rate_limited", "http_429"}
+    assert found.paths[0] == "/"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_page_that_is_always_refused_is_kept_as_it_answers(site: Site, open_lab: Any, status: int) -> None:
+    lab = await open_lab(politeness={"max_backoff_s": 0.05, "give_up_after": 5})
+    site.links({"/": ["/a", "/always", "/b"]})
+    site.page("/always", "<p>come back another day</p>", status=status)
+    found = await lab.crawl(site.url("/"), sitemap="skip")
+    assert found.codes == {site.url("/always"): f"http_{status}"}
+    assert found.crawl.counts.documents == 4, "the body that it came with was not kept"
 
 
 async def test_a_page_that_trickles_times_out_and_holds_nobody_up(site: Site, lab: Any) -> None:
@@ -229,6 +241,7 @@ async def test_a_refusal_by_403_is_tried_again(site: Site, lab: Any) -> None:
     assert found.paths == ["/", "/a"]
 
 
+@pytest.mark.folder
 async def test_a_pruned_crawl_is_gone_with_its_bodies(site: Site, open_lab: Any, tmp_path: Path) -> None:
     lab = await open_lab(store={"blob_bytes": 1024})
     site.page("/", "<p>" + " ".join(f"word{n * 7919 % 100003}" for n in range(5_000)))

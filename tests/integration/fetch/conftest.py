@@ -11,6 +11,7 @@ import pytest
 
 from perseid.fetch.guard import Allowance
 from perseid.fetch.http import HttpFetcher
+from perseid.testing.listening import end_listening
 
 Respond = Callable[[bytes, asyncio.StreamWriter], Awaitable[bool | None]]
 
@@ -64,13 +65,13 @@ class RawSite:
             writer.close()
 
     async def stop(self) -> None:
+        assert self._server is not None
+        await end_listening(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self.writers:
             writer.close()
-        assert self._server is not None
-        self._server.close()
         await self._server.wait_closed()
         await asyncio.sleep(0)
 

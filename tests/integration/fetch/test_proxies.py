@@ -13,6 +13,7 @@ from perseid.fetch.guard import Allowance
 from perseid.fetch.pool import PoolOptions
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
+from perseid.testing.listening import end_listening
 
 SECRET = "s3cr%40t"
 
@@ -43,11 +44,11 @@ class TestProxy:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
+        assert self._server is not None
+        await end_listening(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        assert self._server is not None
-        self._server.close()
         await self._server.wait_closed()
         await asyncio.sleep(0)
 

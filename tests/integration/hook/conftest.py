@@ -21,11 +21,12 @@ from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.options import ScrapeOptions
 from perseid.model.terms import Terms, Webhook
 from perseid.observe.telemetry import LogTelemetry
-from perseid.ports.store import Done, End, Failed, Finished, Lease, StoredDocument
+from perseid.ports.truth import Truth
+from perseid.ports.work import Done, End, Failed, Finished, Lease, StoredDocument
 from perseid.store.blobs import FileBlobs
-from perseid.store.sqlite.store import SqliteStore
 from perseid.testing import FakeClock, Site
 from perseid.testing.conformance.store.desk import FREE
+from perseid.testing.ground import Ground, give_back, open_store, take
 from perseid.worker.duties.webhooks import WebhookOptions, Webhooks
 
 
@@ -41,8 +42,9 @@ def render(crawl: Crawl, number: int, document: Document) -> dict[str, Any]:
 class Post:
     """Everything between a crawl and its receiver."""
 
-    def __init__(self, folder: Path, store: SqliteStore, clock: FakeClock) -> None:
+    def __init__(self, folder: Path, ground: Ground, store: Truth, clock: FakeClock) -> None:
         self.folder = folder
+        self.ground = ground
         self.store = store
         self.clock = clock
         self.blobs = FileBlobs(folder / "blobs")
@@ -112,13 +114,15 @@ def told(site: Site, path: str = "/hook") -> list[dict[str, Any]]:
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[Post]:
     clock = FakeClock()
-    store = await SqliteStore.open(tmp_path / "perseid.db", defaults=FREE, clock=clock.now_us)
-    office = Post(tmp_path, store, clock)
+    ground = await take()
+    store = await open_store(ground, tmp_path / "perseid.db", defaults=FREE, clock=clock.now_us)
+    office = Post(tmp_path, ground, store, clock)
     office.worker = await store.register("here", 1, 1)
     yield office
     for sender in office.senders:
         await sender.close()
     await store.close()
+    await give_back(ground)
 
 
 @pytest.fixture

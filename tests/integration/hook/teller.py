@@ -1,4 +1,4 @@
-"""A process that delivers the events of a store until it is killed: `python teller.py DATABASE`."""
+"""A process that delivers the events of a store until it is killed: `python teller.py FILE [URL]`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perseid.hook.sender import Sender
 from perseid.observe.telemetry import LogTelemetry
 from perseid.runtime.clock import SystemClock
 from perseid.store.blobs import FileBlobs
-from perseid.store.sqlite.store import SqliteStore
+from perseid.testing.ground import Ground, open_store
 from perseid.worker.duties.webhooks import WebhookOptions, Webhooks
 from perseid.worker.stop import Stop
 
 
-async def main(path: Path) -> None:
-    store = await SqliteStore.open(path)
+async def main(path: Path, url: str) -> None:
+    store = await open_store(Ground(url), path)
     courier = Courier(
         store, store.outbox, FileBlobs(path.parent / "blobs"), render=lambda _c, _n, document: {"u": document.url}
     )
@@ -28,4 +28,4 @@ async def main(path: Path) -> None:
     await duty.run(Stop())
 
 
-asyncio.run(main(Path(sys.argv[1])))
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

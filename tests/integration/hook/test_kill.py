@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from perseid.store.sqlite.store import SqliteStore
 from perseid.testing import Answer, Site
+from perseid.testing.ground import open_store
 
 from .conftest import Post, told
 
@@ -17,13 +17,13 @@ TELLER = Path(__file__).with_name("teller.py")
 
 async def test_an_event_whose_sender_was_killed_is_delivered_again(office: Post, site: Site) -> None:
     path = office.folder / "real.db"
-    store = await SqliteStore.open(path)
+    store = await open_store(office.ground, path)
     office.store = store
     office.worker = await store.register("here", 1, 1)
     site.sequence("/hook", [Answer(hang=True)] * 4 + [Answer(status=200)])
     crawl = await office.start(site.url("/hook"), 3)
     await office.fetch(crawl)
-    process = await asyncio.create_subprocess_exec(sys.executable, str(TELLER), str(path))
+    process = await asyncio.create_subprocess_exec(sys.executable, str(TELLER), str(path), office.ground.store_url)
     await site.wait_for("/hook", 4)
     process.kill()
     await process.wait()
@@ -31,7 +31,7 @@ async def test_an_event_whose_sender_was_killed_is_delivered_again(office: Post,
     assert await office.log(crawl) == []
     await store.close()
 
-    later = await SqliteStore.open(path, clock=lambda: time.time_ns() // 1_000 + 600_000_000)
+    later = await open_store(office.ground, path, clock=lambda: time.time_ns() // 1_000 + 600_000_000)
     office.store = later
     await office.tell(office.webhooks())
     assert {body["webhookId"] for body in told(site)[4:-1]} == held

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from perseid.model.terms import EventKind
-from perseid.ports.store import Done, Finished, Lease
+from perseid.ports.work import Done, Finished, Lease
 from perseid.testing import Answer, Site
 from perseid.worker.stop import Stop
 
@@ -61,7 +61,7 @@ async def test_a_body_outside_the_database_is_told_too(office: Post, site: Site)
     (lease,) = await office.leases(crawl)
     document = done(lease).document
     assert document is not None
-    office.blobs.put("1/2/document", document.body)
+    await office.blobs.put("1/2/document", document.body)
     end = done(lease).__class__(document=document._replace(body=b"", blob="1/2/document"))
     await office.store.step(office.worker, [end_of(lease, end)], 0)
     await office.tell()

@@ -68,6 +68,21 @@ async def test_beyond_the_quota_nothing_is_begun(site: Site, tmp_path: Path) -> 
         assert len(site.requests) == 1
 
 
+async def test_crawls_that_begin_at_once_share_what_is_left(site: Site, tmp_path: Path) -> None:
+    site.links({"/": [f"/{n}" for n in range(20)]})
+    async with _service(tmp_path, 10) as service:
+        begun = await asyncio.gather(
+            *[service.start_crawl(site.url("/"), CrawlOptions(limit=6), Terms()) for _ in range(4)],
+            return_exceptions=True,
+        )
+        crawls = [each for each in begun if isinstance(each, Crawl)]
+        assert sorted(msgspec.json.decode(crawl.options, type=CrawlOptions).limit or 0 for crawl in crawls) == [4, 6]
+        assert all(isinstance(each, QuotaExceeded) for each in begun if each not in crawls)
+        for crawl in crawls:
+            await _run(service, crawl)
+        assert [usage.pages for usage in await service.usage(1)] == [10]
+
+
 async def test_limits_of_the_default_team_are_settings(tmp_path: Path) -> None:
     async with _service(tmp_path, 1) as service:
         with pytest.raises(ConfigError, match="PERSEID_TEAM__MAX_ACTIVE"):

@@ -60,6 +60,22 @@ async def test_member_that_dies_is_replaced(tmp_path: Path, said: StringIO) -> N
     assert f"{victim} was killed by signal 9; another takes its place" in said.getvalue()
 
 
+async def test_a_place_that_can_not_be_filled_now_is_filled_later(
+    tmp_path: Path, said: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = Crew.started(1)
+    async with crew.at_work(order(tmp_path), Stop()):
+        (victim,) = members()
+        with monkeypatch.context() as broken:
+            broken.setattr("sys.executable", str(tmp_path / "nothing"))
+            os.kill(victim, signal.SIGKILL)
+            await until(lambda: "no process can be started" in said.getvalue())
+            await asyncio.sleep(0.05)
+            assert not crew.empty.is_set()
+        await until(lambda: len(members()) == 1)
+    assert said.getvalue().count("no process can be started") == 1
+
+
 async def test_members_that_keep_dying_are_given_up(tmp_path: Path, said: StringIO) -> None:
     async with Crew.started(1).at_work(order(tmp_path), Stop()):
         for deaths in range(1, MOST_DEATHS + 2):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -15,8 +16,9 @@ from perseid.errors import StoreUnavailable, Unavailable
 from perseid.model.crawl import CrawlStatus
 from perseid.model.options import CrawlOptions, ScrapeOptions
 from perseid.model.terms import Terms
-from perseid.runtime.engine import DATABASE
+from perseid.ports.store import NewCrawl
 from perseid.runtime.service import Scraped, Service
+from perseid.runtime.stores import DATABASE
 from perseid.testing import Site
 
 SETTINGS = Settings(
@@ -55,6 +57,24 @@ async def test_who_leaves_at_any_point_leaves_nothing_behind(site: Site, tmp_pat
                 await asyncio.sleep(0)
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
+
+
+async def test_what_began_though_the_answer_got_lost_is_given_up(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.page("/", "<p>x")
+    async with _service(tmp_path) as service:
+        store = service.store
+        take, began = store.take, []
+
+        async def taken_in_silence(new: NewCrawl, *arguments: Any, **options: Any) -> Any:
+            began.append((await take(new, *arguments, **options))[1])
+            raise StoreUnavailable("the connection was lost")
+
+        monkeypatch.setattr(store, "take", taken_in_silence)
+        with pytest.raises(StoreUnavailable):
+            await _scrape(service, site.url("/"))
+        assert began[0] is not None
 
 
 async def test_no_time_at_all_is_a_timeout(site: Site, tmp_path: Path) -> None:

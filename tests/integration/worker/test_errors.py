@@ -40,6 +40,6 @@ async def test_new_limits_hold_for_known_hosts(site: Site, tmp_path: Path) -> No
 
 async def test_bodies_of_a_crawl_that_is_gone_are_deleted(tmp_path: Path) -> None:
     async with await Client.open(tmp_path) as client:
-        client._engine.blobs.put("4711/1/document", b"x")
+        await client._engine.blobs.put("4711/1/document", b"x")
         await client.prune(older_than_s=0)
     assert not (tmp_path / "blobs" / "4711").exists()

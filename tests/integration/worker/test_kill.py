@@ -5,44 +5,43 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from perseid.model.crawl import CrawlStatus
+from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.model.job import JobKind
-from perseid.ports.store import StepResult
-from perseid.store.sqlite.store import SqliteStore
+from perseid.ports.store import StepResult, Store
 from perseid.testing import Answer, Site
 
 WORK = """
 import asyncio, pathlib, sys
+from perseid.config.settings import Settings
 from perseid.runtime import Client
+from perseid.testing.ground import Ground
 
-async def main(folder, uid, concurrency):
-    async with await Client.open(pathlib.Path(folder)) as client:
+async def main(folder, uid, concurrency, *ground):
+    async with await Client.open(pathlib.Path(folder), Ground(*ground).under(Settings())) as client:
         await client.run(uid, concurrency=int(concurrency))
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def _worker(folder: Path, uid: str, concurrency: int) -> asyncio.subprocess.Process:
+async def _worker(lab: Any, crawl: Crawl, concurrency: int) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORK, str(folder), uid, str(concurrency),
+        sys.executable, "-c", WORK, str(lab.place), crawl.uid, str(concurrency), *msgspec.structs.astuple(lab.ground),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
 
 
-async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(
-    site: Site, lab: Any, tmp_path: Path
-) -> None:
+async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(site: Site, lab: Any) -> None:
     site.links({"/p1": ["/p2", "/p3"]})
     whole = Answer(body="<p>" + "half " * 100)
     site.sequence("/p2", [Answer(body=whole.body, trickle_s=60, trickle_bytes=250), whole])
     crawl = await lab.start(site.url("/p1"), scope={"entire_domain": True}, sitemap="skip")
-    worker = await _worker(tmp_path / "store", crawl.uid, 1)
+    worker = await _worker(lab, crawl, 1)
     await site.wait_for("/p2")
     worker.kill()
     await worker.wait()
@@ -53,11 +52,11 @@ async def test_a_page_in_flight_at_a_kill_is_fetched_again_and_stored_once(
     assert found.crawl.status is CrawlStatus.COMPLETED
 
 
-async def test_kills_at_any_time_lose_and_double_nothing(site: Site, lab: Any, tmp_path: Path) -> None:
+async def test_kills_at_any_time_lose_and_double_nothing(site: Site, lab: Any) -> None:
     site.links({"/": [f"/{n}" for n in range(8)]} | {f"/{n}": [f"/{n}/{m}" for m in range(6)] for n in range(8)})
     crawl = await lab.start(site.url("/"), sitemap="skip")
     for requests in (3, 17, 31, 44):
-        worker = await _worker(tmp_path / "store", crawl.uid, 4)
+        worker = await _worker(lab, crawl, 4)
         await site.wait_for(n=requests)
         worker.kill()
         await worker.wait()
@@ -67,7 +66,7 @@ async def test_kills_at_any_time_lose_and_double_nothing(site: Site, lab: Any, t
 
 
 async def test_the_lease_of_a_vanished_machine_goes_to_another_worker(site: Site, open_lab: Any) -> None:
-    lab = await open_lab(worker={"beat_s": 0.1, "dead_after_s": 0.4})
+    lab = await open_lab(worker={"beat_s": 0.1, "dead_after_s": 1.5})
     site.links({"/": ["/a"]})
     crawl = await lab.start(site.url("/"), sitemap="skip")
     store = lab.client._engine.store
@@ -110,14 +109,14 @@ async def test_pages_that_took_processes_down_are_held_one_at_a_time(
         assert len((await store.step(gone, [], 8)).leases) == 8
         await store.reap([gone])
     taken: list[list[bool]] = []
-    step = SqliteStore.step
+    step = type(store).step
 
-    async def noted(self: SqliteStore, *arguments: Any, **fields: Any) -> StepResult:
-        result = await step(self, *arguments, **fields)
+    async def noted(self: Store, *arguments: Any, **fields: Any) -> StepResult:
+        result: StepResult = await step(self, *arguments, **fields)
         taken.append([lease.alone for lease in result.leases])
         return result
 
-    monkeypatch.setattr(SqliteStore, "step", noted)
+    monkeypatch.setattr(type(store), "step", noted)
     await lab.client.run(crawl.uid, concurrency=4)
     assert [alone for alone in taken if alone] == [[True]] * 8
     assert len((await lab.outcome(crawl.uid)).paths) == 8

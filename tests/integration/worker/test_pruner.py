@@ -11,13 +11,17 @@ import pytest
 from perseid.config.settings import Settings, StoreSettings
 from perseid.crawls.start import new_batch, new_crawl
 from perseid.errors import NotFound
+from perseid.model.crawl import CrawlKind
 from perseid.model.ids import CrawlId
+from perseid.model.job import JobKind
 from perseid.model.options import CrawlOptions, ScrapeOptions
 from perseid.model.terms import EventKind, Terms, Webhook
 from perseid.observe.log import setup
+from perseid.ports.items import FieldSeen, Harvest, KeptPage, NewException
 from perseid.ports.known import Snapshot
 from perseid.ports.outbox import Attempt
-from perseid.ports.store import Done, Finished, StoredDocument
+from perseid.ports.store import NewCrawl
+from perseid.ports.work import Done, Finished, NewUrl, StoredDocument
 from perseid.runtime import Client
 from perseid.store.blobs import FileBlobs
 from perseid.store.sqlite.store import SqliteStore
@@ -37,9 +41,15 @@ class Cellar:
         self.clock = clock
         self.blobs = FileBlobs(folder / "blobs")
         shelves = Shelves(
-            store=store, inspect=store, pages=store.pages, known=store.known, outbox=store.outbox, blobs=self.blobs
+            store=store,
+            inspect=store,
+            pages=store.pages,
+            known=store.known,
+            items=store.items,
+            outbox=store.outbox,
+            blobs=self.blobs,
         )
-        keeping = Keeping(cache_s=DAY, known_s=2 * DAY, log_s=3 * DAY)
+        keeping = Keeping(cache_s=DAY, known_s=2 * DAY, page_s=4 * DAY, log_s=3 * DAY)
         self.pruner = Pruner(shelves, keeping, clock=clock, telemetry=Silent())
 
     async def crawl(self, uid: str, *, body: bytes = b"", events: int = 0, **terms: Any) -> CrawlId:
@@ -53,7 +63,7 @@ class Cellar:
         (lease,) = (await self.store.step(worker, [], 1, crawl=crawl)).leases
         blob = f"{crawl}/{lease.lock}/document" if body else None
         if blob:
-            self.blobs.put(blob, body)
+            await self.blobs.put(blob, body)
         end = Done(document=StoredDocument(lease.url, 200, "t", b"", blob, "site.example"))
         await self.store.step(worker, [Finished(lease=lease, end=end)], 0)
         while await self.store.sweep():
@@ -83,15 +93,38 @@ async def test_a_crawl_goes_when_its_time_is_over_and_its_bodies_with_it(cellar:
     await cellar.pruner.round()
     with pytest.raises(NotFound):
         await cellar.store.crawl_by_id(old)
-    assert cellar.blobs.prefixes() == [str(kept)]
+    assert await cellar.blobs.prefixes() == [kept]
 
 
 async def test_bodies_of_crawls_that_others_pruned_go_too(cellar: Cellar) -> None:
-    cellar.blobs.put("77/1/document", b"x")
-    cellar.blobs.put("78/1/document", b"x")
+    await cellar.blobs.put("77/1/document", b"x")
+    await cellar.blobs.put("78/1/document", b"x")
     kept = await cellar.crawl("kept", body=b"x")
     await cellar.pruner.round()
-    assert cellar.blobs.prefixes() == [str(kept)]
+    assert await cellar.blobs.prefixes() == [kept]
+
+
+async def test_pages_of_sites_are_kept_for_their_time_unless_something_is_wrong_with_them(cellar: Cellar) -> None:
+    store, now = cellar.store, cellar.clock.now_us()
+    shop = (await store.seeds.put_site(1, "shop")).id
+    first = tuple(NewUrl(f"https://shop.example/{n}", n, "shop.example", JobKind.TASK) for n in range(2))
+    await store.start(NewCrawl(uid="run", url="", options=b"{}", key_seed=1, kind=CrawlKind.SEED, first=first))
+    worker = await store.register("here", 1, 1)
+    leases = (await store.step(worker, [], 2)).leases
+    page = KeptPage("https://shop.example/", 200, b"[]", b"x", "detail", 1, now)
+    common: dict[str, Any] = {"team": 1, "site": shop, "rule_version": 1, "fetched_at": now, "page": page}
+    sound = Harvest(url=leases[0].url, seen=[FieldSeen("title", 1, 1)], **common)
+    broken = Harvest(url=leases[1].url, exceptions=[NewException("", b"{}", b"[]", "missing:title")], **common)
+    found = zip(leases, (sound, broken), strict=True)
+    await store.step(worker, [Finished(lease=lease, end=Done(), harvest=it) for lease, it in found], 0)
+    await cellar.clock.advance(4 * DAY - 1)
+    await cellar.pruner.round()
+    assert len(await store.items.pages(shop)) == 2
+    assert len(await store.items.field_rates(shop, since=0)) == 1
+    await cellar.clock.advance(120)
+    await cellar.pruner.round()
+    assert [row.url for row in await store.items.pages(shop)] == [leases[1].url]
+    assert await store.items.field_rates(shop, since=0) == []
 
 
 async def test_known_urls_snapshots_and_the_log_are_kept_for_their_time(cellar: Cellar) -> None:
@@ -130,7 +163,7 @@ async def test_zero_retention_takes_what_a_worker_writes_too_late(cellar: Cellar
     crawl = await cellar.crawl("u", zero_retention=True)
     await cellar.clock.advance(3_601)
     await cellar.pruner.round()
-    cellar.blobs.put(f"{crawl}/1/document", MARK.encode())
+    await cellar.blobs.put(f"{crawl}/1/document", MARK.encode())
     await cellar.pruner.round()
     assert traces(tmp_path) == []
 
@@ -164,9 +197,9 @@ async def test_a_crawl_under_zero_retention_leaves_nothing_in_any_file_or_line_o
         engine = client._engine
         shelves = Shelves(
             store=engine.store, inspect=engine.store, pages=engine.store.pages, known=engine.store.known,
-            outbox=engine.store.outbox, blobs=engine.blobs,
+            items=engine.store.items, outbox=engine.store.outbox, blobs=engine.blobs,
         )  # fmt: skip
-        keeping = Keeping(cache_s=DAY, known_s=DAY, log_s=DAY)
+        keeping = Keeping(cache_s=DAY, known_s=DAY, page_s=DAY, log_s=DAY)
         pruner = Pruner(shelves, keeping, clock=engine.clock, telemetry=engine.telemetry)
         while await engine.store.sweep():
             pass

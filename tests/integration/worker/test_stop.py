@@ -6,13 +6,15 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from perseid.model.crawl import CrawlStatus
 from perseid.testing import Answer, Site
 from perseid.worker.stop import Stop
 
 
 async def _leases(lab: Any) -> int:
-    return int((await lab.client._engine.store._all("SELECT count(*) FROM lease"))[0][0])
+    return int((await lab.client._engine.store._rows.all("SELECT count(*) FROM lease"))[0][0])
 
 
 async def test_a_graceful_stop_finishes_what_is_in_flight_and_gives_the_rest_back(site: Site, lab: Any) -> None:
@@ -32,6 +34,28 @@ async def test_a_graceful_stop_finishes_what_is_in_flight_and_gives_the_rest_bac
     await lab.client.run(crawl.uid)
     assert len((await lab.outcome(crawl.uid)).paths) == 21
     assert max(site.counts().values()) == 1
+
+
+async def test_who_is_declared_dead_while_it_winds_down_leaves_no_row_behind(
+    site: Site, lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.respond("/", hang=True)
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    stop, store = Stop(), lab.client._engine.store
+    running = asyncio.create_task(lab.client.run(crawl.uid, stop=stop))
+    await site.wait_for("/")
+    register = store.register
+
+    async def slowly(*arguments: Any, **options: Any) -> Any:
+        await asyncio.sleep(0.2)  # by then the worker is gone
+        return await register(*arguments, **options)
+
+    monkeypatch.setattr(store, "register", slowly)
+    stop.ask()
+    await store.reap([worker.id for worker in await store.workers()])
+    await running
+    assert await store.workers() == []
+    assert await _leases(lab) == 0
 
 
 async def test_a_stop_now_waits_for_no_page_and_loses_none(site: Site, lab: Any) -> None:

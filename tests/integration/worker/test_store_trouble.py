@@ -11,6 +11,8 @@ from typing import Any
 import apsw
 import pytest
 
+from perseid.errors import StoreUnavailable
+from perseid.ports.store import StepResult, Store
 from perseid.testing import Answer, Site
 from perseid.worker.stop import Stop
 
@@ -28,6 +30,7 @@ async def _retrying(lab: Any, uid: str, url: str) -> None:
     await lab.until(retrying)
 
 
+@pytest.mark.folder
 async def test_a_locked_database_pauses_the_crawl(
     site: Site, open_lab: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -50,6 +53,7 @@ async def test_a_locked_database_pauses_the_crawl(
     assert any("store.failed" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.folder
 async def test_a_stop_is_heard_while_the_database_is_away(site: Site, open_lab: Any, tmp_path: Path) -> None:
     lab = await open_lab(store={"busy_timeout_s": 0.1}, worker={"grace_s": 0.5})
     _site(site)
@@ -100,6 +104,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.folder
 async def test_a_full_disk_pauses_the_crawl(site: Site, lab: Any, tmp_path: Path) -> None:
     _site(site)
     crawl = await lab.start(site.url("/"), sitemap="skip")
@@ -116,6 +121,7 @@ async def test_a_full_disk_pauses_the_crawl(site: Site, lab: Any, tmp_path: Path
     assert found.failures == {}
 
 
+@pytest.mark.folder
 async def test_a_page_whose_body_finds_no_room_is_put_off(site: Site, lab: Any, tmp_path: Path) -> None:
     site.links({"/": ["/large"]})
     site.handle("/large", lambda _request: Answer(body=f"<p>{os.urandom(400_000).hex()}</p>"))
@@ -150,3 +156,28 @@ async def test_a_block_list_that_cannot_be_read_stops_fetching_not_the_worker(
     async with asyncio.timeout(20):
         await running
     assert (await lab.outcome(crawl.uid)).paths == ["/", "/a"]
+
+
+async def test_what_was_claimed_though_the_answer_got_lost_is_worked_off(
+    site: Site, lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else may run it before it expires, which takes minutes."""
+    site.links({"/": [f"/{n}" for n in range(20)]})
+    crawl = await lab.start(site.url("/"), sitemap="skip")
+    store = type(lab.client._engine.store)
+    step = store.step
+    lost = []
+
+    async def commits_and_is_silent(self: Store, *arguments: Any, **fields: Any) -> StepResult:
+        result: StepResult = await step(self, *arguments, **fields)
+        if result.leases and len(lost) < 3:
+            lost.append(len(result.leases))
+            raise StoreUnavailable("the connection was lost")
+        return result
+
+    monkeypatch.setattr(store, "step", commits_and_is_silent)
+    async with asyncio.timeout(30):
+        await lab.client.run(crawl.uid, concurrency=4)
+    found = await lab.outcome(crawl.uid)
+    assert (len(lost), len(found.paths)) == (3, 21)
+    assert max(site.counts().values()) == 1

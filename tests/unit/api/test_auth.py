@@ -1,10 +1,17 @@
+import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from starlette.exceptions import HTTPException
 
 from perseid.api.auth import Caller, Gate, token_of
-from perseid.ports.teams import Key, Load, Team, Usage
+from perseid.limit.memory import MemoryShelf
+from perseid.limit.shelved import ShelvedLimits
+from perseid.model.ids import WorkerId
+from perseid.ports.limit import Blocks
+from perseid.ports.teams import Key, Load, Team, Teams, Usage
+from perseid.runtime.clock import SystemClock
 from perseid.runtime.keys import digest, hint, new_key
 
 
@@ -48,6 +55,14 @@ class FewTeams:
         raise NotImplementedError
 
 
+def _gate(teams: Teams, configured: tuple[str, ...], *, open_to_all: bool) -> Gate:
+    clock = SystemClock()
+    shelf = MemoryShelf(lambda: int(clock.monotonic_s() * 1_000_000))
+    # Nobody asks for slots here, so nothing is leased.
+    limits = ShelvedLimits("local", shelf, cast("Blocks", None), whose=lambda: WorkerId(1), clock=clock)
+    return Gate(teams, configured, limits, open_to_all=open_to_all)
+
+
 def _key(secret: str, number: int = 7, team: int = 2, *, revoked: bool = False) -> Key:
     return Key(number, team, "", hint(secret), digest(secret), 1, 2 if revoked else None, None)
 
@@ -60,20 +75,33 @@ async def _refusal(gate: Gate, token: str | None) -> HTTPException:
 
 @pytest.mark.parametrize("token", [None, "", "fc-anything"])
 async def test_without_any_key_everybody_is_the_default_team(token: str | None) -> None:
-    assert await Gate(FewTeams(), (), open_to_all=False).caller(token) == Caller(1)
+    assert await _gate(FewTeams(), (), open_to_all=False).caller(token) == Caller(1, team_name="t1")
+
+
+class SlowTeams(FewTeams):
+    async def keys(self, team: int | None = None) -> list[Key]:
+        await asyncio.sleep(0.01)
+        return await super().keys(team)
+
+
+@pytest.mark.parametrize("token", [None, "", "fc-anything"])
+async def test_nobody_gets_in_while_it_is_looked_whether_there_is_a_key(token: str | None) -> None:
+    gate = _gate(SlowTeams(_key(new_key())), (), open_to_all=False)
+    refused = await asyncio.gather(*[gate.caller(token) for _ in range(5)], return_exceptions=True)
+    assert [each.status_code for each in refused if isinstance(each, HTTPException)] == [401] * 5
 
 
 async def test_a_key_of_the_store_opens_for_its_team() -> None:
     secret = new_key()
     teams = FewTeams(_key(secret))
-    gate = Gate(teams, (), open_to_all=False)
-    assert await gate.caller(secret) == Caller(2, 7)
+    gate = _gate(teams, (), open_to_all=False)
+    assert await gate.caller(secret) == Caller(2, 7, team_name="t2")
     assert teams.touched == [7]
 
 
 async def test_a_key_of_the_settings_opens_for_the_default_team() -> None:
-    gate = Gate(FewTeams(), ("mine", "yours"), open_to_all=False)
-    assert await gate.caller("yours") == Caller(1)
+    gate = _gate(FewTeams(), ("mine", "yours"), open_to_all=False)
+    assert await gate.caller("yours") == Caller(1, team_name="t1")
 
 
 @pytest.mark.parametrize(
@@ -86,14 +114,14 @@ async def test_a_key_of_the_settings_opens_for_the_default_team() -> None:
     ],
 )
 async def test_what_is_no_key_is_refused(token: str | None, sentence: str) -> None:
-    refused = await _refusal(Gate(FewTeams(_key(new_key())), (), open_to_all=False), token)
+    refused = await _refusal(_gate(FewTeams(_key(new_key())), (), open_to_all=False), token)
     assert (refused.status_code, refused.detail) == (401, sentence)
     assert "WWW-Authenticate" in (refused.headers or {})
 
 
 async def test_a_revoked_key_is_refused_and_does_not_open_the_door_to_all() -> None:
     secret = new_key()
-    gate = Gate(FewTeams(_key(secret, revoked=True)), (), open_to_all=False)
+    gate = _gate(FewTeams(_key(secret, revoked=True)), (), open_to_all=False)
     assert (await _refusal(gate, secret)).status_code == 401
     assert (await _refusal(gate, None)).status_code == 401
 
@@ -101,7 +129,7 @@ async def test_a_revoked_key_is_refused_and_does_not_open_the_door_to_all() -> N
 async def test_the_store_is_not_asked_for_every_request() -> None:
     secret = new_key()
     teams = FewTeams(_key(secret, team=1))
-    gate = Gate(teams, (), open_to_all=False)
+    gate = _gate(teams, (), open_to_all=False)
     for _ in range(50):
         await gate.caller(secret)
     assert teams.asked == 1
@@ -109,7 +137,7 @@ async def test_the_store_is_not_asked_for_every_request() -> None:
 
 async def test_a_team_that_asks_too_often_is_told_when_to_come_back() -> None:
     secret = new_key()
-    gate = Gate(FewTeams(_key(secret)), (), open_to_all=False)
+    gate = _gate(FewTeams(_key(secret)), (), open_to_all=False)
     await gate.caller(secret)
     await gate.caller(secret)
     refused = await _refusal(gate, secret)

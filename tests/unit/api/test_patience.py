@@ -65,6 +65,41 @@ async def test_nor_is_there_more_patience_with_a_second_request(port: int) -> No
     assert await _after(port, _ASK + b"\r\n", _ASK) == b""
 
 
+@pytest.mark.parametrize("before", [(), (_ASK + b"\r\n",)])
+async def test_a_head_has_a_bound(port: int, before: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Impatient, "head_s", 60)
+    assert await _endless(port, *before) < _MUCH // 2  # what lay in the sockets included
+
+
+async def _endless(port: int, *before: bytes) -> int:
+    """Bytes of a head that the server took before it closed the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    sent = 0
+    try:
+        for part in before:
+            writer.write(part)
+            await reader.readuntil(b"\r\n\r\nxx")
+        writer.write(_ASK)
+        while sent < _MUCH:
+            writer.write(b"X-More: " + b"x" * 8_000 + b"\r\n")
+            await writer.drain()
+            sent += 8_010
+    except ConnectionError:
+        pass
+    writer.close()
+    return sent
+
+
+async def test_a_body_that_nobody_wanted_is_no_head(port: int) -> None:
+    """Its answer is there before it is: what comes on is read over, and the next request is answered."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n")
+    await reader.readuntil(b"\r\n\r\nxx")
+    writer.write(b"x" * 300_000 + _ASK + b"\r\n")
+    await reader.readuntil(b"\r\n\r\nxx")
+    writer.close()
+
+
 async def test_an_answer_may_take_its_time(port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(_ASK.replace(b"/ ", b"/slow ") + b"Connection: close\r\n\r\n")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 HEAVY = {"aiohttp", "apsw", "turbohtml", "selectolax", "asyncio", "pypdfium2", "upa_url", "msgspec", "regex"}
+HEAVY |= {"asyncpg", "aio_pika", "redis"}
 
 
 def loaded(code: str) -> set[str]:

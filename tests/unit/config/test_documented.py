@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from perseid._version import __version__
-from perseid.config.loading import allowed, declared
+from perseid.config.loading import allowed, declared, entry, mappings
 from perseid.config.old_names import OLD_NAMES, WITHOUT_EFFECT
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "settings.md"
@@ -29,6 +29,11 @@ def shown(default: object) -> str:
 def test_documented_settings_are_the_real_ones() -> None:
     rows = re.findall(r"^\| `([a-z_.]+)` \| ([^|]+) \| ([^|]+) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == [(field.name, shown(field.default), allowed(field)) for field in declared()]
+
+
+def test_documented_mappings_are_the_real_ones() -> None:
+    rows = re.findall(r"^\| `([a-z_]+)\.NAME` \| ([^|]+) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(section, allowed(entry(section, "x"))) for section in mappings()]
 
 
 def test_documented_names_of_other_systems_are_the_real_ones() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perseid.config import old_names
 from perseid.config.listing import rows
 from perseid.config.loading import FileSource, declared, load
 from perseid.config.old_names import OLD_NAMES
@@ -87,7 +88,20 @@ def test_empty_value_says_nothing() -> None:
 
 
 def test_variable_without_effect_is_told() -> None:
-    assert any("REDIS_URL" in note for note in load({"REDIS_URL": "redis://localhost"}).notes)
+    assert any("MONGO_URL" in note for note in load({"MONGO_URL": "mongodb://localhost"}).notes)
+
+
+def test_brokers_of_others_deliver_for_us() -> None:
+    assert load({"REDIS_URL": "redis://cache:6379"}).settings.delivery.url == "redis://cache:6379"
+    both = {"REDIS_URL": "redis://cache:6379", "NUQ_RABBITMQ_URL": "amqp://rabbit"}
+    assert load(both).settings.delivery.url == "amqp://rabbit"
+
+
+def test_a_broker_of_others_that_needs_an_extra_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(old_names, "find_spec", lambda _name: None)
+    loaded = load({"REDIS_URL": "redis://cache:6379"})
+    assert loaded.settings.delivery.url == ""
+    assert any("perseid[redis]" in note for note in loaded.notes)
 
 
 def test_secret_is_not_told() -> None:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perseid.content import features, pagetype
 from perseid.content.main import main_content
+from perseid.content.survey import Survey
 from perseid.dom import tree as trees
 
 if TYPE_CHECKING:
@@ -212,3 +214,12 @@ def test_any_page_has_a_main_content(parts: list[str]) -> None:
     assert 0 <= main.confidence <= 1
     assert tree.tag(main.node) not in {"#text", "#other"}
     assert had_text or main.fallback
+
+
+def test_columns_hold_numbers_of_the_type_the_forest_compares_them_as() -> None:
+    tree = trees.parse(article(extra="<ul><li>One.</li><li>Two (2)</li></ul><table><tr><td>3</td></tr></table>"))
+    found = features.columns(Survey(tree.flatten()), pagetype.facts(tree, URL))
+    assert features.COUNTS | features.OF_PAGE - {"page_title"} <= found.keys()
+    for name, column in found.items():
+        assert {type(value) for value in column} == {int if name in features.COUNTS else float}, name
+        assert name not in features.OF_PAGE or len(set(column)) == 1, name

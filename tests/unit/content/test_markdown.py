@@ -286,3 +286,7 @@ def test_tables_with_spans_of_one_are_pipe_tables(render: Render) -> None:
 def test_paragraphs_in_a_cell_are_lines_of_it(render: Render, cell: str, row: str) -> None:
     found = render(f"<table><tr><th>h<th>i<tr><td>x<td>{cell}</table>").split("\n")[-1]
     assert re.sub(r" *<br> *", "<br>", found) == f"| x | {row} |"
+
+
+def test_a_heading_in_a_link_in_code_by_lines_is_code(render: Render) -> None:
+    assert render("<pre><a href=q><h2><li>one</li></h2></a></pre>").strip("`\n") == "one"

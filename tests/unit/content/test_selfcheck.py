@@ -185,6 +185,17 @@ def test_under_two_in_a_hundred_clean_pages_are_flagged(shared: Path) -> None:
     assert len(flagged) < 0.02 * clean, flagged
 
 
+def test_the_share_that_is_kept_of_a_long_page_is_told_exactly() -> None:
+    tree = parse("<p>" + "letters and, then. " * 2000 + "<select>" + "not counted " * 500 + "</select>")
+    source = source_of(tree, [tree.body])
+    assert source.exact() == 14 * 2000
+    assert source.size == pytest.approx(source.exact(), rel=0.1)
+    assert check("letters and, then. " * 1799, source) == [
+        "kept: only about 90% of the text on the page is in the markdown"
+    ]
+    assert check("letters and, then. " * 1800, source) == []
+
+
 @pytest.mark.parametrize(
     ("markdown", "word"),
     [

@@ -12,7 +12,7 @@ from perseid.model.job import JobKind
 from perseid.model.options import CachePolicy, CrawlOptions, ScrapeOptions
 from perseid.model.terms import Terms
 from perseid.ports.fetch import FetchFailure, FetchRequest, Response
-from perseid.ports.store import Again, Lease
+from perseid.ports.work import Again, Lease
 from perseid.testing.clock import FakeClock
 
 START, END = "http://e.test/a", "http://e.test/b"

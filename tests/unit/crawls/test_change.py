@@ -15,7 +15,7 @@ from perseid.model.ids import CrawlId, JobId, LockToken
 from perseid.model.job import JobKind
 from perseid.model.options import ChangeTracking
 from perseid.ports.known import Snapshots
-from perseid.ports.store import Lease
+from perseid.ports.work import Lease
 from perseid.store.sqlite.store import SqliteStore
 
 URL = "http://e.test/"

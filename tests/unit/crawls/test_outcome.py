@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perseid.crawls.outcome import of_failure, of_status, retry_delay_us
+from perseid.crawls.outcome import Patience, of_failure, of_status, retry_delay_us
 from perseid.model.ids import CrawlId, JobId, LockToken
 from perseid.model.job import JobKind
 from perseid.model.verdict import FailureCode
 from perseid.ports.fetch import FetchFailure, Response
-from perseid.ports.store import Again, Failed, Lease
+from perseid.ports.work import Again, Failed, Lease
 
 
 def _lease(attempts: int = 0) -> Lease:
@@ -23,9 +23,9 @@ def _lease(attempts: int = 0) -> Lease:
     )  # fmt: skip
 
 
-def _status(status: int, *, attempts: int = 0, retry_after_s: float | None = None) -> Any:
+def _status(status: int, *, attempts: int = 0, retry_after_s: float | None = None, refused: int = 0) -> Any:
     response = Response(url="http://e.test/", status=status, headers=(), body=b"", retry_after_s=retry_after_s)
-    return of_status(_lease(attempts), response, host="e.test", max_attempts=3, jitter=0.0)
+    return of_status(_lease(attempts), response, host="e.test", patience=Patience(3, 5), refused=refused, jitter=0.0)
 
 
 def _failure(code: FailureCode, *, attempts: int = 0, retryable: bool = True) -> Any:
@@ -40,6 +40,18 @@ def test_throttling_backs_the_host_off_and_is_no_attempt(status: int, attempts: 
     assert isinstance(outcome.end, Again)
     assert not outcome.end.attempted
     assert (outcome.note.throttled, outcome.note.retry_after_us) == (True, 2_500_000)
+
+
+@pytest.mark.parametrize(("status", "retry_after_s"), [(429, None), (429, 2.0), (503, 2.0)])
+def test_a_page_that_is_always_refused_is_taken_as_it_is(status: int, retry_after_s: float | None) -> None:
+    assert _status(status, retry_after_s=retry_after_s, refused=3) is not None
+    assert _status(status, retry_after_s=retry_after_s, refused=4) is None
+
+
+def test_a_503_that_names_no_time_spares_the_host_and_is_an_attempt() -> None:
+    outcomes = [_status(503, attempts=n, refused=n) for n in (0, 1)]
+    assert [(each.end.attempted, each.end.delay_us, each.note.throttled) for each in outcomes] == [(True, 0, True)] * 2
+    assert _status(503, attempts=2) is None
 
 
 @pytest.mark.parametrize("status", [403, 500, 502, 504, 599])

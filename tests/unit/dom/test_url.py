@@ -138,6 +138,21 @@ def test_links_joined_together_are_those_joined_one_by_one(base: str, hrefs: lis
     assert url.Base(base).join_all(hrefs) == [url.Base(base).join(href) for href in hrefs]
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "b", "c?d", "c?d/e", "b#f", ".", "e;f"]),
+            st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=6),
+        ),
+        max_size=5,
+    )
+)
+def test_what_a_link_came_to_on_one_page_does_not_mislead_on_its_neighbours(pages: list[tuple[str, list[str]]]) -> None:
+    for page, hrefs in pages:
+        base = f"https://e.example/a/{page}"
+        assert url.Base(base).join_all(hrefs) == [url.Base(base).join(href) for href in hrefs]
+
+
 @pytest.mark.parametrize(
     ("address", "label"),
     [("https://u:p@www.e.org:81/a.b", "org"), ("https://e.org", "org"), ("http://localhost/x", "localhost"), ("x", "")],

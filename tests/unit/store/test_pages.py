@@ -44,6 +44,33 @@ async def test_the_last_put_counts(store: SqliteStore) -> None:
     assert await store.pages.get(b"k") == newer
 
 
+async def test_a_page_is_written_with_the_next_transaction(store: SqliteStore, tmp_path: Path) -> None:
+    other = await SqliteStore.open(tmp_path / "perseid.db", clock=lambda: 1_000)
+    await store.pages.put(b"k", PAGE)
+    assert await other.pages.get(b"k") is None
+    await store.put_robots("http://e.test", 200, b"")
+    assert await other.pages.get(b"k") == PAGE
+    assert await store.pages.get(b"k") == PAGE
+    await other.close()
+
+
+async def test_many_pages_wait_for_no_other_transaction(store: SqliteStore, tmp_path: Path) -> None:
+    for number in range(60):
+        await store.pages.put(b"%d" % number, PAGE)
+    other = await SqliteStore.open(tmp_path / "perseid.db", clock=lambda: 1_000)
+    assert [await other.pages.get(b"%d" % number) for number in range(50)] == [PAGE] * 50
+    await other.close()
+
+
+async def test_a_page_that_does_not_fit_costs_its_company_nothing(store: SqliteStore) -> None:
+    await store.pages.put(b"odd", msgspec.structs.replace(PAGE, body=None))
+    await store.pages.put(b"k", PAGE)
+    await store.put_robots("http://e.test", 200, b"")
+    assert await store.get_robots("http://e.test") is not None
+    assert await store.pages.get(b"odd") is None
+    assert await store.pages.get(b"k") == PAGE
+
+
 async def test_a_dropped_page_is_gone(store: SqliteStore) -> None:
     await store.pages.put(b"k", PAGE)
     await store.pages.drop(b"k")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+import warnings
 import zlib
 
 import pytest
@@ -153,6 +156,16 @@ async def test_pipelined_requests_are_answered_in_order(site: Site, client: Clie
     client.send("/slow")
     client.send("/fast")
     assert [(await client.head(), await client.reader.readexactly(1))[1] for _ in range(2)] == [b"s", b"f"]
+
+
+async def test_an_answer_may_wait_for_an_event(site: Site, client: Client) -> None:
+    opened = asyncio.Event()
+    site.page("/late", "late", after=opened)
+    asked = asyncio.create_task(client.get("/late"))
+    await site.wait_for("/late")
+    assert not asked.done()
+    opened.set()
+    assert (await asked)[2] == b"late"
 
 
 async def test_concurrency_is_counted(site: Site) -> None:
@@ -332,3 +345,19 @@ def test_without_being_told_to_the_synthetic_site_has_no_sitemap() -> None:
 @pytest.mark.parametrize("target", [b"", b"/p/", b"/p/3", b"/p/-1", b"/p/99999999999999999999", b"/x", b"/p/\xff"])
 def test_the_synthetic_site_has_no_further_pages(target: bytes) -> None:
     assert SyntheticSite(3, 10, 100).answer(target, b"h").startswith(b"HTTP/1.1 404")
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_site_that_stops_leaves_no_socket_of_those_who_have_just_come(turns: int) -> None:
+    site = Site()
+    await site.start()
+    clients = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(3)]
+    for _ in range(turns):  # as far as accepting has come when it stops
+        await asyncio.sleep(0)
+    await site.stop()
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        gc.collect()
+    for client in clients:
+        client.close()
+    assert left == []

@@ -32,6 +32,10 @@ class Dialect(NamedTuple):
     tells_times: bool
     """A job's state says when it began and ended, and warns."""
     snake_case_usage: bool
+    strict_ids: bool
+    """Also who calls a job off, or asks for the errors of a crawl, is told when the id can't be one."""
+    errors_by_delete: bool
+    """The JavaScript client of this version asks for the errors of a job by DELETE: nothing is deleted."""
 
     @property
     def prefix(self) -> str:
@@ -52,6 +56,8 @@ V1 = Dialect(
     search_refusal=None,
     tells_times=False,
     snake_case_usage=True,
+    strict_ids=False,
+    errors_by_delete=True,
 )
 V2 = Dialect(
     name="v2",
@@ -67,4 +73,6 @@ V2 = Dialect(
     search_refusal="Invalid request body",
     tells_times=True,
     snake_case_usage=False,
+    strict_ids=True,
+    errors_by_delete=False,
 )

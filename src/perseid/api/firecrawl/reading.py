@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -81,8 +82,13 @@ def validated(model: type[B], value: Any, reading: Reading) -> B:
 
 def reading_for(settings: Settings) -> Reading:
     """Hosts that only this machine or its network knows may be named where they could be fetched."""
-    allowed = Allowance.parse(settings.fetch.allow_private)
+    return Reading(strictness=settings.api.strictness, hosts=_hosts(settings.fetch.allow_private, settings.api.host))
+
+
+@lru_cache(maxsize=8)
+def _hosts(allow_private: str, listening_at: str) -> Hosts:
+    allowed = Allowance.parse(allow_private)
     named = allowed.hosts
-    if allowed.allow_private or is_loopback(settings.api.host):
+    if allowed.allow_private or is_loopback(listening_at):
         named |= {"localhost"}
-    return Reading(strictness=settings.api.strictness, hosts=Hosts(named, with_port=allowed.allow_private))
+    return Hosts(named, with_port=allowed.allow_private)

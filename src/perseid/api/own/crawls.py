@@ -129,7 +129,7 @@ async def crawls(
     request: Request,
     caller: Called,
     status: Annotated[str | None, Query(pattern="^(scraping|completed|cancelled|failed)$")] = None,
-    kind: Annotated[str | None, Query(pattern="^(crawl|batch)$")] = None,
+    kind: Annotated[str | None, Query(pattern="^(crawl|batch|seed)$")] = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Page[CrawlView]:

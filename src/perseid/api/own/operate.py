@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi import Path as PathParameter
 from pydantic import Field
 
 from perseid.api.auth import Called, KeyFirst
 from perseid.api.own.paging import PROBLEM, Limit, View, at, operators_only
 from perseid.ports.inspect import HostView as HostRow
+from perseid.ports.store import Drain
 from perseid.runtime.service import Service
 
 router = APIRouter(route_class=KeyFirst, tags=["operation"], responses={401: PROBLEM, 403: PROBLEM, 429: PROBLEM})
 _LONGEST_S = 365 * 86_400
+_DRAINS: dict[Drain, Literal["no", "leave", "replace"]] = {
+    Drain.NO: "no",
+    Drain.LEAVE: "leave",
+    Drain.REPLACE: "replace",
+}
+Id = Annotated[int, PathParameter(ge=1, lt=2**63)]
 
 
 class ExplanationView(View):
@@ -66,8 +74,20 @@ class WorkerView(View):
     id: int
     host: str
     pid: int
+    version: str = Field(description="Of Perseid, as this process runs it.")
+    slots: int = Field(description="Jobs it runs at once; 0 for a server, which runs what its own callers wait for.")
+    drain: Literal["no", "leave", "replace"] = Field(description="Whether it was asked to go.")
     beat: int
     jobs: list[WorkView]
+
+
+class DrainRequest(View):
+    replace: bool = Field(default=False, description="Another process takes its place; else it goes for good.")
+
+
+class DrainView(View):
+    id: int
+    drain: Literal["no", "leave", "replace"]
 
 
 class TeamView(View):
@@ -140,6 +160,9 @@ async def workers(request: Request, caller: Called) -> list[WorkerView]:
             id=row.id,
             host=row.host,
             pid=row.pid,
+            version=row.version,
+            slots=row.slots,
+            drain=_DRAINS[Drain(row.drain)],
             beat=row.beat,
             jobs=[
                 WorkView(
@@ -155,6 +178,32 @@ async def workers(request: Request, caller: Called) -> list[WorkerView]:
         )
         for row in await _service(request).store.workers_view()
     ]
+
+
+@router.post(
+    "/workers/{worker}/drain",
+    status_code=202,
+    summary="Let a worker finish what it has begun, and go",
+    responses={404: PROBLEM},
+)
+async def drain(request: Request, caller: Called, worker: Id, wanted: DrainRequest | None = None) -> DrainView:
+    """It hears of it with its next beat, within seconds. What it has not begun goes to others."""
+    operators_only(caller.team)
+    how = Drain.REPLACE if wanted is not None and wanted.replace else Drain.LEAVE
+    return await _drain(request, worker, how)
+
+
+@router.delete(
+    "/workers/{worker}/drain", summary="Take that back, as long as it has not heard", responses={404: PROBLEM}
+)
+async def stay(request: Request, caller: Called, worker: Id) -> DrainView:
+    operators_only(caller.team)
+    return await _drain(request, worker, Drain.NO)
+
+
+async def _drain(request: Request, worker: int, how: Drain) -> DrainView:
+    await _service(request).drain(worker, how)
+    return DrainView(id=worker, drain=_DRAINS[how])
 
 
 @router.get("/stats", summary="The whole store, and the team's own use")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perseid.content.fences import outside_code, split
-from perseid.content.inked import CONTROLS, Inked, inked
+from perseid.content.inked import CONTROLS, Inked, holds, inked
 from perseid.content.markdown import turbo
 from perseid.content.markdown.plain import plain_text
 from perseid.content.markdown.writer import Writer
@@ -48,15 +48,16 @@ def written(tree: Tree, nodes: Sequence[Node], resolve: Callable[[str], str | No
     lead nowhere (`javascript:`).
     """
     parts = []
-    own = None if tree.backend == "turbohtml" else Writer(tree, resolve)
+    breaks = items = tree.backend != "turbohtml"
     for node in nodes:
-        if own is None:
-            turbo.prepare(node, resolve)
+        if tree.backend == "turbohtml":
+            held = turbo.prepare(tree.native, node, resolve)
+            breaks, items = breaks or held.breaks, items or held.items
             parts.append(turbo.render(node))
         else:
-            parts.append(own.render(node))
+            parts.append(Writer(tree, resolve).render(node))
     text = parts[0] if len(parts) == 1 else "\n\n".join(part for part in parts if part)
-    return _settled(text)
+    return _settled(text, breaks=breaks, items=items)
 
 
 def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
@@ -65,19 +66,23 @@ def to_text(tree: Tree, nodes: Sequence[Node]) -> str:
     return "\n\n".join(part for node in nodes if (part := plain(node))).strip("\n")
 
 
-def _settled(text: str) -> Inked:
-    """No invisible characters and, outside of code, no blanks written as entities and no empty headings."""
+def _settled(text: str, *, breaks: bool, items: bool) -> Inked:
+    """No invisible characters and, outside of code, no blanks written as entities and no empty headings.
+
+    `breaks` and `items` say whether the page held any: what those leave behind need not be looked for elsewhere.
+    """
     found = inked(text)
     encoded = found.encoded
     if found.has_controls:
         encoded = encoded.translate(None, CONTROLS)
         text = encoded.decode()
-    if len(encoded) != len(text):
+    # The bytes that end them in UTF-8 are found faster than they themselves.
+    if b"\xad" in encoded or b"\x8b" in encoded or b"\xa0" in encoded or b"\xbf" in encoded:
         for char in _INVISIBLE:
             if char in text:
                 text = text.replace(char, "")
-    bare_items = b" \n" in encoded and (b"- \n" in encoded or b". \n" in encoded)
-    marks = (b"\\" in encoded and b"\\\n" in encoded) or (b"&" in encoded and b"&#" in encoded)
+    bare_items = items and b" \n" in encoded and (b"- \n" in encoded or b". \n" in encoded)
+    marks = (breaks and holds(encoded, b"\\\n")) or holds(encoded, b"&#")
     if marks or bare_items or b"\n\n\n" in encoded:
         text = outside_code(text, _tidied if marks or bare_items else _without_gaps)
         if bare_items and "```" in text:

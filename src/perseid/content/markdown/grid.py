@@ -28,25 +28,48 @@ class _Reach(NamedTuple):
     place: Place | None
 
 
+Row = int | list[Place | None]
+"""A row's places from left to right, or of how many empty ones its cells, all plain, are followed."""
+
+
 def fill(rows: list[list[Cell]]) -> list[list[Place | None]] | None:
     """For each row its places from left to right: a cell of some row, or None for an empty one.
 
     A cell stands at its first place only; places to its right that it spans are empty, those below are its
     own again. All rows come out equally long. None for a table too large to be one.
     """
+    found = plan(rows)
+    if found is None:
+        return None
+    return [
+        in_order(number, len(row), len(row) + places) if isinstance(places, int) else places
+        for number, (row, places) in enumerate(zip(rows, found, strict=True))
+    ]
+
+
+def plan(rows: list[list[Cell]]) -> list[Row] | None:
+    """`fill` in short: most rows have nothing that spans, and nothing reaches into them."""
     width = _width(rows)
-    if not width or width > _MOST_COLUMNS or width * len(rows) > _MOST_PLACES:
+    height = len(rows)
+    if not width or width > _MOST_COLUMNS or width * height > _MOST_PLACES:
         return None
     below: list[_Reach | None] = [None] * width
-    return [_placed(row, number, below, len(rows)) for number, row in enumerate(rows)]
+    deepest = -1
+    out: list[Row] = []
+    for number, row in enumerate(rows):
+        if deepest < number and row.count(PLAIN) == len(row) <= width:
+            out.append(width - len(row))
+            continue
+        out.append(_placed(row, number, below, height))
+        deepest = max([reach.last for reach in below if reach is not None], default=-1)
+    return out
 
 
 def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: int) -> list[Place | None]:
     """The places of one row; `below` is what reaches down into it, and is brought up to date."""
+    if row.count(PLAIN) == len(row):
+        return _between(len(row), number, below)
     width = len(below)
-    size = len(row)
-    if size <= width and row == [PLAIN] * size and not any(reach and reach.last >= number for reach in below):
-        return in_order(number, size, width)
     hanging = [reach if reach is not None and reach.last >= number else None for reach in below]
     places = [None if reach is None else reach.place for reach in hanging]
     taken = [reach is not None for reach in hanging]
@@ -68,6 +91,12 @@ def _placed(row: list[Cell], number: int, below: list[_Reach | None], height: in
     return places
 
 
+def _between(size: int, number: int, below: list[_Reach | None]) -> list[Place | None]:
+    """The places of a row of so many plain cells, which stand where nothing reaches down."""
+    own = iter([(number, position) for position in range(size)])
+    return [reach.place if reach is not None and reach.last >= number else next(own, None) for reach in below]
+
+
 def in_order(number: int, size: int, width: int) -> list[Place | None]:
     """The places of a row whose cells stand at its start, with nothing beside them."""
     return [*((number, position) for position in range(size)), *[None] * (width - size)]
@@ -83,7 +112,7 @@ def _width(rows: list[list[Cell]]) -> int:
 
 
 def _row_width(row: list[Cell]) -> int:
-    return sum(max(cell.columns, 1) for cell in row)
+    return len(row) if row.count(PLAIN) == len(row) else sum([max(cell.columns, 1) for cell in row])
 
 
 def _with_row_spans(rows: list[list[Cell]], natural: int) -> int:
@@ -91,18 +120,18 @@ def _with_row_spans(rows: list[list[Cell]], natural: int) -> int:
     width = natural
     open_spans: list[tuple[int, int]] = []
     for number, row in enumerate(rows):
-        if not open_spans and row == [PLAIN] * len(row):
-            width = max(width, len(row))
-            continue
-        open_spans = [(last, columns) for last, columns in open_spans if last >= number]
-        own = _row_width(row) if len(row) > 1 else sum(min(max(cell.columns, 1), natural) for cell in row)
-        hanging = sum(columns for _, columns in open_spans)
-        if len(row) > 1 or not row or row[0].columns == 1:
-            width = max(width, own + hanging)
-        for cell in row:
-            if cell.rows != 1:
-                last = len(rows) if cell.rows == 0 else number + cell.rows - 1
-                open_spans.append((last, min(max(cell.columns, 1), natural)))
+        plain = row.count(PLAIN) == len(row)
+        if open_spans:
+            open_spans = [(last, columns) for last, columns in open_spans if last >= number]
+        own = _row_width(row) if plain or len(row) > 1 else min(max(row[0].columns, 1), natural)
+        if plain or len(row) > 1 or row[0].columns == 1:
+            width = max(width, own + sum([columns for _, columns in open_spans]))
+        if not plain:
+            reaches = [cell for cell in row if cell.rows != 1]
+            open_spans += [
+                (number + cell.rows - 1 if cell.rows else len(rows), min(max(cell.columns, 1), natural))
+                for cell in reaches
+            ]
     return width
 
 

@@ -11,7 +11,7 @@ _EDGE = later(r"^((?:\s|<br>|\\\n|\x01)*)(.*?)((?:\s|<br>|\\\n|\x01)*)$", re.DOT
 _EDGY = frozenset(("", "<", ">", "\\", "\x01"))
 """What a line break begins or ends with, beside white space."""
 _TRAILING_PUNCTUATION = re.compile(r"[.,:;!?。，：；！？、]+$")  # noqa: RUF001  # full-width marks are meant
-_PILCROWS = frozenset("¶#§🔗⚓∞†")
+PILCROWS = frozenset("¶#§🔗⚓∞†")
 _PERMALINK_CLASSES = ("headerlink", "permalink", "anchor", "header-link", "heading-link", "hash-link", "heading-anchor")
 _PERMALINK_TEXTS = ("permalink", "link to ", "direct link", "anchor", "copy link", "link", "¶")
 
@@ -67,7 +67,7 @@ def raised(inner: str, tag: str) -> str:
 def is_permalink(text: str, href: str, classes: str) -> bool:
     """Whether a link is only the handle by which its heading is linked to."""
     core = text.strip()
-    if core in _PILCROWS:
+    if core in PILCROWS:
         return "#" in href or _names_permalink(classes)
     if classes and _names_permalink(classes):
         return core.lower().startswith(_PERMALINK_TEXTS) or not any(char.isalnum() for char in core)

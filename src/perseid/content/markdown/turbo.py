@@ -6,12 +6,12 @@ writer itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turbohtml import Element, Markdown, PlainText, Text
 
 from perseid.content.markdown.code import GUTTER, language_of, named_language
-from perseid.content.markdown.marks import emphasis, is_permalink, raised
+from perseid.content.markdown.marks import PILCROWS, emphasis, is_permalink, raised
 from perseid.content.markdown.source import image_source, largest
 from perseid.content.markdown.turbo_table import settle_table
 
@@ -24,13 +24,28 @@ if TYPE_CHECKING:
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BOXES = frozenset({"div", "figure", "td", "span", "section"})
+_LINKS_IN_CODE = ("code > a", "tt > a", "pre > a")
+"""Links in code, and in what may become code; within tables much else may."""
+_LONGEST_HANDLE = 40
+"""Characters of a link that may be no more than the sign of its heading."""
 _DROPPED = frozenset({"svg", "select", "textarea", "canvas", "audio", "video", "object"})
 
 
-def prepare(node: Node, resolve: Resolve) -> None:
-    """Put the tree below `node` into a shape the writer renders right; links become absolute."""
+class Held(NamedTuple):
+    """What a part of a page held that leaves traces in its markdown."""
+
+    breaks: bool
+    items: bool
+
+
+def prepare(page: Any, node: Node, resolve: Resolve) -> Held:
+    """Put the tree below `node`, a part of `page`, into a shape the writer renders right; links become absolute."""
     anchors = []
     tables = []
+    breaks = node.tag == "br"
+    # The whole page is searched faster than a part of it, and before it is changed: it keeps its elements by tag.
+    code_links = any(page.select_one(css) is not None for css in _LINKS_IN_CODE)
+    items = page.select_one("li") is not None and (node.tag == "li" or node.select_one("li") is not None)
     # One walk in C that hands out only what may need care; a selector list would cost three times that.
     for found in list(node.iter_elements(_CARED_FOR)):
         tag = found.tag
@@ -44,16 +59,20 @@ def prepare(node: Node, resolve: Resolve) -> None:
             _heading(found, resolve)
         elif tag in _DROPPED:
             found.extract()
+        elif tag == "br":
+            breaks = True
+            _broken_code(found)
         else:
             _OTHERS[tag](found)
     for table in reversed(tables):
         settle_table(table)
     if anchors:
-        _anchors(node, anchors, resolve)
+        _anchors(node, anchors, resolve, code_links=code_links or bool(tables))
+    return Held(breaks, items)
 
 
-def _anchors(node: Node, anchors: list[Any], resolve: Resolve) -> None:
-    if node.select_one("code > a") is not None:
+def _anchors(node: Node, anchors: list[Any], resolve: Resolve, *, code_links: bool) -> None:
+    if code_links and node.select_one("code > a") is not None:
         for anchor in anchors:
             if getattr(anchor.parent, "tag", "") == "code":
                 _lift_out_of_code(anchor, anchor.parent)
@@ -75,7 +94,10 @@ def _says_nothing(a: Any, href: str, text: str) -> bool:
     """Whether a link has nothing to click on, or only the sign that its heading can be linked to."""
     if not text or text.isspace():
         return a.select_one("img") is None
-    return "#" in href and len(text) < 40 and is_permalink(text, href, a.attr("class") or "")
+    if "#" not in href or len(text) >= _LONGEST_HANDLE:
+        return False
+    classes = a.attr("class")
+    return bool(classes or text.strip() in PILCROWS) and is_permalink(text, href, classes or "")
 
 
 def _lift_out_of_code(a: Any, code: Any) -> None:
@@ -136,8 +158,7 @@ def _code_block(pre: Any) -> None:
         code = pre.select_one("code")
         lines = pre.select_one("div, li, tr, p") is not None
     language = _language(pre, code)
-    native = code is not None and code.attr("class") == f"language-{language}"
-    if lines or (language and not native):
+    if lines or (language and (code is None or code.attr("class") != f"language-{language}")):
         text = _text_by_lines(pre) if lines else _text_with_breaks(pre)
         pre.clear()
         attrs: dict[str, str | list[str] | None] = {"class": f"language-{language}"} if language else {}
@@ -160,10 +181,10 @@ def _language(pre: Any, code: Any) -> str:
     for _ in range(3):
         if type(up) is not Element or up.tag not in _BOXES:
             break
-        known = up.attr("class") or ""
-        if language := language_of(known):
+        known = up.attr("class")
+        if known and (language := language_of(known)):
             return language
-        if len(up.attrs) > bool(known) and (value := up.attr("data-lang")) and (language := named_language(value)):
+        if (value := up.attr("data-lang")) and (language := named_language(value)):
             return language
         up = up.parent
     return ""
@@ -204,7 +225,7 @@ def _heading(heading: Any, resolve: Resolve) -> None:
 def _link_inside(heading: Any, resolve: Resolve) -> None:
     """A heading in a link becomes a link in a heading; what else the link held keeps its text."""
     a = heading.closest("a")
-    if a is None:
+    if a is None or a.parent is None:  # detached with code that was written anew
         return
     href = a.attr("href")
     url = resolve(href) if href else None
@@ -263,7 +284,6 @@ def _checkbox(box: Any) -> None:
 
 _OTHERS: dict[str, Callable[[Any], None]] = {
     "pre": _code_block,
-    "br": _broken_code,
     "math": _math,
     "noscript": _noscript,
     "button": _button,
@@ -272,7 +292,7 @@ _OTHERS: dict[str, Callable[[Any], None]] = {
 }
 
 
-_CARED_FOR = frozenset({"a", "img", "table", *_HEADINGS, *_DROPPED, *_OTHERS})
+_CARED_FOR = frozenset({"a", "br", "img", "table", *_HEADINGS, *_DROPPED, *_OTHERS})
 
 
 def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str]:
@@ -287,12 +307,13 @@ def _emphasised(mark: str, tags: frozenset[str]) -> Callable[[Element, str], str
         if inner[0].isalnum() and inner[-1].isalnum() and "\n\n" not in inner:
             return f"{own}{inner}{own}"  # letters at its edges: it is read right whatever stands round it
         after = element.next_sibling
-        return emphasis(
-            inner,
-            own,
-            before.data[-1:] if type(before) is Text else "",
-            after.data[:1] if type(after) is Text else "",
-        )
+        left = before.data[-1:] if type(before) is Text else ""
+        right = after.data[:1] if type(after) is Text else ""
+        # A code span, which technical pages emphasise most, with no letters beside it.
+        span = inner[0] == "`" == inner[-1] and "\n\n" not in inner and "```" not in inner
+        if span and not (left.isalnum() or right.isalnum()):
+            return f"{own}{inner}{own}"
+        return emphasis(inner, own, left, right)
 
     return convert
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from turbohtml import Element, Text
 
 from perseid.content.markdown.code import GUTTER_CLASSES
-from perseid.content.markdown.grid import PLAIN, Cell, Place, fill, in_order, is_number_run
+from perseid.content.markdown.grid import PLAIN, Cell, Place, is_number_run, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _BLOCKS = """p div ul ol li dl dt dd pre blockquote section article h1 h2 h3 h4 h5 h6 figure figcaption center
     address details summary header footer main aside nav form hr fieldset table"""
@@ -22,31 +26,49 @@ _WIDEST = 60
 
 def settle_table(table: Any) -> None:
     """Make one table fit for a pipe table, or take its table markup away where it is only layout."""
-    rows = [[cell for cell in row.children if type(cell) is Element and cell.tag in _CELLS] for row in _rows(table)]
+    lines = _rows(table)
+    rows = [[cell for cell in line.children if type(cell) is Element and cell.tag in _CELLS] for line in lines]
     if _unfold_code(table, rows):
         return
     widths = {len(row) for row in rows if row}
-    special = next(table.iter_elements(_IN_CELL), None) is not None
+    special = list(table.iter_elements(_IN_CELL))
     if not widths or ((special or table.attr("role")) and _is_layout(table, rows)):
         _unfold(table)
         return
     if special:
-        for row in rows:
-            for cell in row:
-                _flatten_cell(cell)
-    if len(widths) > 1 or table.select_one("[colspan], [rowspan]") is not None:
-        _fill_spans(rows)
-    _drop_empty(table, rows)
+        for cell, found in _by_cell(special, table, {cell for row in rows for cell in row}):
+            _flatten_cell(cell, found)
+    # One attribute at a time: a list of selectors takes longer than all its members.
+    spanning = {*table.select("[colspan]"), *table.select("[rowspan]")}
+    if len(widths) > 1 or spanning:
+        _fill_spans(rows, spanning)
+    _drop_empty(table, lines, rows)
 
 
-def _drop_empty(table: Any, rows: list[list[Any]]) -> None:
+def _by_cell(parts: list[Any], table: Any, cells: set[Any]) -> Iterable[tuple[Any, list[Any]]]:
+    """The `cells` of `table` that hold some of `parts`, which all stand in it, with those."""
+    found: dict[Any, list[Any]] = {}
+    for part in parts:
+        up = part.parent
+        while up not in cells and up != table:
+            up = up.parent
+        if up in found:
+            found[up].append(part)
+        else:
+            found[up] = [part]
+    found.pop(table, None)
+    return found.items()
+
+
+def _drop_empty(table: Any, lines: list[Any], rows: list[list[Any]]) -> None:
     """Rows that only set others apart; a head of empty cells stays, since it is the head."""
-    if table.select_one("img, input, x-raw, x-tex") is not None:
+    empty = [number for number, line in enumerate(lines) if not line.text.strip()]
+    if not empty or table.select_one("img, input, x-raw, x-tex") is not None:
         return
     head = any(cell.tag == "th" for row in rows for cell in row)
-    for number, row in enumerate(_rows(table)):
-        if (number or not head or not len(row)) and not row.text.strip():
-            row.extract()
+    for number in empty:
+        if number or not head or not len(lines[number]):
+            lines[number].extract()
 
 
 def _rows(table: Any) -> list[Any]:
@@ -84,7 +106,7 @@ def _unfold(table: Any) -> None:
 
 def _unfold_code(table: Any, rows: list[list[Any]]) -> bool:
     """A table that only sets line numbers beside code becomes the code."""
-    if not rows or table.select_one("pre, code, .code, .blob-code, .hljs-ln-code, .crayon-code") is None:
+    if not rows:
         return False
     lines: list[str] = []
     for row in rows:
@@ -96,6 +118,8 @@ def _unfold_code(table: Any, rows: list[list[Any]]) -> bool:
         if len(row) == 1 and "code" not in (code.attr("class") or "").lower():
             return False
         lines.append(code.text)
+    if table.select_one("pre, code, .code, .blob-code, .hljs-ln-code, .crayon-code") is None:
+        return False  # asked last: hardly a table comes that far
     holder = rows[0][-1]
     pre = holder.select_one("pre")
     if len(rows) == 1 and pre is not None:
@@ -113,15 +137,12 @@ def _class(element: Any) -> str:
 
 
 def _is_gutter(cell: Any) -> bool:
-    classes = set(_class(cell).split())
-    return bool(classes & GUTTER_CLASSES) or is_number_run(cell.text)
+    classes = _class(cell)
+    return (bool(classes) and not GUTTER_CLASSES.isdisjoint(classes.split())) or is_number_run(cell.text)
 
 
-def _flatten_cell(cell: Any) -> None:
-    """A pipe cell holds one line: blocks become runs of text with a break between them."""
-    found = list(cell.iter_elements(_IN_CELL))
-    if not found:
-        return
+def _flatten_cell(cell: Any, found: list[Any]) -> None:
+    """A pipe cell holds one line: its blocks become runs of text with a break between them."""
     if len(found) == 1 == len(cell) and found[0].tag in _PARAGRAPHS:
         found[0].unwrap()  # one paragraph that is all of the cell
         return
@@ -167,8 +188,8 @@ def _join_paragraphs(cell: Any) -> None:
         if first is not None:
             if seen:
                 child.insert_before(Element("br"))
-                if type(first) is Text:
-                    first.data = first.data.lstrip()
+                if type(first) is Text and (data := first.data)[0].isspace():
+                    first.data = data.lstrip()
             seen = True
         child.unwrap()
 
@@ -176,11 +197,13 @@ def _join_paragraphs(cell: Any) -> None:
 def _first_shown(block: Any) -> Any:
     """What a reader sees first of a paragraph, None where that is nothing; blanks before it go."""
     for node in block.children:
-        if type(node) is Text:
-            if node.data.strip():
+        kind = type(node)
+        if kind is Text:
+            data = node.data
+            if data and not data.isspace():
                 return node
             node.extract()
-        elif type(node) is Element and _shows(node):
+        elif kind is Element and _shows(node):
             return node
     return None
 
@@ -244,39 +267,49 @@ def _tidy_breaks(cell: Any) -> None:
 
 
 def _shows(node: Any) -> bool:
-    return bool(node.text.strip()) or node.tag == "img" or node.select_one("img") is not None
+    text = node.text
+    return bool(text and not text.isspace()) or node.tag == "img" or node.select_one("img") is not None
 
 
-def _fill_spans(rows: list[list[Any]]) -> None:
-    spans = [[_spans(cell) for cell in row] for row in rows]
-    plan = fill(spans)
-    if plan is None:
+def _fill_spans(rows: list[list[Any]], spanning: set[Any]) -> None:
+    """Make rows equally long; `spanning` are the cells that name a span."""
+    spans = [[_spans(cell) if cell in spanning else PLAIN for cell in row] for row in rows]
+    found = plan(spans)
+    if found is None:
         return
-    for number, (row, places) in enumerate(zip(rows, plan, strict=True)):
+    for number, (row, places) in enumerate(zip(rows, found, strict=True)):
         if not row:
             continue
-        size = len(row)
-        if all(span is PLAIN for span in spans[number]) and places == in_order(number, size, len(places)):
-            row[0].parent.extend([Element("td") for _ in range(len(places) - size)])
+        if isinstance(places, int):
+            row[0].parent.extend([Element("td") for _ in range(places)])
         else:
             _fill_row(rows, number, places)
-
-
-def _fill_row(rows: list[list[Any]], number: int, places: list[Place | None]) -> None:
-    row = rows[number]
-    parent = row[0].parent
-    for cell in row:
+    for cell in spanning.intersection(chain.from_iterable(rows)):
         for name in ("colspan", "rowspan"):
             if cell.attr(name) is not None:
                 del cell.attrs[name]
-        cell.extract()
+
+
+def _fill_row(rows: list[list[Any]], number: int, places: list[Place | None]) -> None:
+    """Put cells that are missing between the row's own; those without a place go."""
+    row = rows[number]
+    parent = row[0].parent
+    missing: list[Any] = []
+    placed = 0
     for place in places:
         if place is None:
-            parent.append(Element("td"))
-        elif place[0] == number:
-            parent.append(row[place[1]])
+            missing.append(Element("td"))
+        elif place[0] != number:
+            missing.append(_copy(rows[place[0]][place[1]]))
         else:
-            parent.append(_copy(rows[place[0]][place[1]]))
+            placed += 1  # in their order
+            if missing:
+                row[place[1]].insert_before(*missing)
+                missing = []
+    for cell in row[placed:]:
+        cell.extract()
+    if missing:
+        parent.extend(missing)
 
 
 def _copy(cell: Any) -> Element:
@@ -285,9 +318,7 @@ def _copy(cell: Any) -> Element:
 
 
 def _spans(cell: Any) -> Cell:
-    """`PLAIN` itself where the cell names no span: an attribute that says 1 has to go too."""
-    columns, rows = cell.attr("colspan"), cell.attr("rowspan")
-    return PLAIN if columns is None and rows is None else Cell(_span(columns), _span(rows))
+    return Cell(_span(cell.attr("colspan")), _span(cell.attr("rowspan")))
 
 
 def _span(value: str | None) -> int:

@@ -10,11 +10,10 @@ import orjson
 
 from perseid.model.job import EndState, JobKind
 from perseid.model.verdict import Denial, DenialReason, Denied
-from perseid.ports.store import NewUrl
+from perseid.ports.work import NewUrl
+from perseid.store.schema import BY_SITEMAP, COUNTED, UNLIMITED
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.tx import UNLIMITED, CrawlRow, Tx
-
-COUNTED, BY_SITEMAP = 1, 2
+from perseid.store.sqlite.tx import CrawlRow, Tx
 
 
 class Found(NamedTuple):

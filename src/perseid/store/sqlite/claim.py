@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
-from perseid.model.job import CLASS_WEIGHT, JobKind
+from perseid.model.ids import CrawlId, WorkerId
+from perseid.model.job import JobKind
 from perseid.model.verdict import FailureCode
-from perseid.ports.store import Lease
+from perseid.ports.work import Lease
+from perseid.store.lease import lease_of
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.admit import COUNTED
 from perseid.store.sqlite.finish import fail_waiting
 from perseid.store.sqlite.tx import Tx
 
@@ -21,6 +21,10 @@ _QUEUES_A_ROUND = 16
 _RETRIES_A_STEP = 500
 _GIVEN_UP_A_STEP = 500
 _TRUST_AGAIN_AFTER_US = 3_600_000_000
+_LOCK_BITS = 62
+_LOCK_MASK = (1 << _LOCK_BITS) - 1
+_ALL_STRIDES = 423_360
+"""What each `queue.stride` divides."""
 _OPEN = "ready > 0 AND closed = 0 AND active < max_active"
 """Of a queue: it has work, and slots of its own."""
 
@@ -38,10 +42,15 @@ class Turn(NamedTuple):
 
     queue: int
     crawl: int
-    kind: int
     room: int
     gap: int
     turn: int
+    stride: int
+
+    @property
+    def weight(self) -> int:
+        """The less virtual time a claim takes, the more it gets of them."""
+        return _ALL_STRIDES // self.stride
 
 
 def claim(
@@ -111,7 +120,7 @@ def _claim_of_crawl(tx: Tx, taker: Taker, want: int, leases: list[Lease], only: 
 def _turns(tx: Tx, taker: Taker, whose: str, most: int) -> list[Turn]:
     """Queues that can be claimed from, in their order; `whose` they are is a condition on integers."""
     rows = tx.all(
-        f"SELECT id, crawl, class, max_active - active, gap, turn FROM queue WHERE {whose}"  # noqa: S608 - integers only
+        f"SELECT id, crawl, max_active - active, gap, turn, stride FROM queue WHERE {whose}"  # noqa: S608 - integers only
         f" AND {_OPEN} AND next_at <= ?{_of_kinds(taker)} ORDER BY turn LIMIT ?",
         (tx.now, min(_QUEUES_A_ROUND, most)),
     )
@@ -120,7 +129,8 @@ def _turns(tx: Tx, taker: Taker, whose: str, most: int) -> list[Turn]:
 
 def _of_kinds(taker: Taker) -> str:
     if len(taker.kinds) == len(JobKind):
-        return ""
+        # All we know; while a fleet is upgraded there may be others.
+        return f" AND class < {len(JobKind)}"
     return f" AND class IN ({','.join(str(int(kind)) for kind in taker.kinds)})"
 
 
@@ -136,9 +146,9 @@ def _serve(tx: Tx, taker: Taker, place: tuple[int, int], turns: Sequence[Turn], 
     """Up to `most` leases of these queues of one team at its clock, each its share by its weight."""
     leases: list[Lease] = []
     team, clock = place
-    weights = sum(CLASS_WEIGHT[JobKind(it.kind)] for it in turns)
+    weights = sum(it.weight for it in turns)
     for it in turns:
-        share = -(-most * CLASS_WEIGHT[JobKind(it.kind)] // weights)
+        share = -(-most * it.weight // weights)
         fits = min(share, most - len(leases), it.room, 1 if it.gap else share)
         if fits <= 0:
             break
@@ -148,7 +158,7 @@ def _serve(tx: Tx, taker: Taker, place: tuple[int, int], turns: Sequence[Turn], 
         tx.execute(
             "UPDATE queue SET active = active + ?1, turn = max(turn, ?2) + ?3,"
             " next_at = CASE WHEN gap > 0 AND ?1 > 0 THEN ?4 + gap ELSE next_at END WHERE id = ?5",
-            (len(taken), clock, len(taken) * gates.stride(it.kind), tx.now, it.queue),
+            (len(taken), clock, len(taken) * it.stride, tx.now, it.queue),
         )
     gates.charge_team(tx, team, len(leases), clock)
     return leases
@@ -236,8 +246,8 @@ def _give_up(tx: Tx, lane: int, queue: int) -> None:
 def _take(tx: Tx, taker: Taker, place: tuple[int, int, int, int, int], count: int) -> list[Lease]:
     lane, queue, host, team, crawl = place
     rows = tx.all(
-        "SELECT u.id, u.key, u.kind, u.url, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops, u.seq,"
-        " h.name, h.gap, h.private, h.backoffs FROM lane l JOIN url u ON u.lane = l.id AND u.seq >"
+        "SELECT u.id, u.kind, u.url, u.key, u.depth, u.attempts, u.stalls, u.flags, u.payload, u.hops,"
+        " h.name, h.gap, h.private, h.backoffs, u.seq FROM lane l JOIN url u ON u.lane = l.id AND u.seq >"
         " l.head JOIN host h ON h.id = l.host"
         " WHERE l.id = ? ORDER BY u.seq LIMIT ?",
         (lane, count + 1),
@@ -245,35 +255,25 @@ def _take(tx: Tx, taker: Taker, place: tuple[int, int, int, int, int], count: in
     taken, following = rows[:count], rows[count:]
     expires_at = tx.now + taker.lease_us
     leases: list[Lease] = []
-    for job, key, kind, url, depth, attempts, stalls, flags, payload, hops, _seq, name, gap, private, backoffs in taken:
+    locks = tx.random.getrandbits(_LOCK_BITS * len(taken))  # one question to the system for all
+    for job, kind, url, key, depth, attempts, stalls, flags, payload, hops, name, gap, private, backoffs, _seq in taken:
+        lock = locks & _LOCK_MASK
         leases.append(
-            Lease(
-                job=JobId(job),
-                crawl=CrawlId(crawl),
-                lock=LockToken(tx.random.getrandbits(62)),
-                kind=JobKind(kind),
-                url=url,
-                key=key,
-                depth=depth,
-                host=name,
-                gap_us=gap,
-                attempts=attempts,
-                stalls=stalls,
-                counted=bool(flags & COUNTED),
-                payload=payload,
-                hops=hops,
-                expires_at=expires_at,
-                throttled=not private,
-                strained=backoffs > 0,
+            lease_of(
+                (
+                    job, crawl, lock, kind, url, key, depth, attempts, stalls, flags, payload, hops, name, gap, private,
+                    backoffs, expires_at,
+                )
             )
-        )
+        )  # fmt: skip
+        locks >>= _LOCK_BITS
     tx.executemany(
         "INSERT INTO lease (job, crawl, lock, worker, queue, lane, host, team, started_at, expires_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(lease.job, crawl, lease.lock, taker.worker, queue, lane, host, team, tx.now, expires_at) for lease in leases],
     )
     if following:
-        tx.execute("UPDATE lane SET head = ?, ord = ? WHERE id = ?", (taken[-1][10], following[0][0], lane))
+        tx.execute("UPDATE lane SET head = ?, ord = ? WHERE id = ?", (taken[-1][-1], following[0][0], lane))
     else:
         tx.execute("UPDATE lane SET head = tail, state = 0 WHERE id = ?", (lane,))
         tx.execute("UPDATE queue SET ready = ready - 1 WHERE id = ?", (queue,))

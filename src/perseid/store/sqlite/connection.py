@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import apsw
 
 from perseid.errors import StoreCorrupt, StoreError, StoreUnavailable
+from perseid.store.contract import OBSERVED_S, Working, contracts, older, refuse_beside
 
 # SQLite releases 3.7.0 to 3.51.2 can corrupt a WAL that two connections write and checkpoint at once.
 SAFE_SQLITE = (3, 51, 3)
@@ -76,10 +78,15 @@ def connect(path: Path, *, cache_kib: int, busy_timeout_s: float) -> Connection:
     return connection
 
 
+def migrations() -> list[Path]:
+    return sorted(_MIGRATIONS.glob("*.sql"))
+
+
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the schema to the newest version, under the write lock."""
-    scripts = sorted(_MIGRATIONS.glob("*.sql"))
+    scripts = migrations()
     with _errors(path):
+        _let_older_go(connection, path, scripts)
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = _known_version(connection, path, newest=len(scripts))
@@ -91,6 +98,24 @@ def migrate(connection: Connection, path: Path) -> None:
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+
+
+def _let_older_go(connection: Connection, path: Path, scripts: list[Path]) -> None:
+    version = _pragma(connection, "user_version")
+    if version == 0 or not contracts(script.read_text(encoding="utf-8") for script in scripts[version:]):
+        return
+    before = older(_working(connection))
+    if before:
+        time.sleep(OBSERVED_S)
+        refuse_beside(before, _working(connection), str(path))
+
+
+def _working(connection: Connection) -> list[Working]:
+    """Workers by the columns they have: a release before versions were written down is older than any."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(worker)")}
+    version = "version" if "version" in columns else "''"
+    rows = connection.execute(f"SELECT id, host, pid, beat, {version} FROM worker")  # noqa: S608 - one of two constants
+    return [Working(*row) for row in rows]
 
 
 def _known_version(connection: Connection, path: Path, *, newest: int) -> int:
@@ -113,7 +138,7 @@ def _errors(path: Path) -> Iterator[None]:
         yield
     except apsw.FullError as error:
         raise StoreUnavailable(f"the disk that holds {path} is full; free some space, nothing is lost") from error
-    except (apsw.BusyError, apsw.LockedError) as error:
+    except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StoreUnavailable(f"{path} is locked by another program ({error})") from error
     except apsw.IOError as error:
         raise StoreUnavailable(f"the disk that holds {path} can't be read or written ({error})") from error

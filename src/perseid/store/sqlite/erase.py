@@ -5,11 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from perseid.model.terms import Terms
+from perseid.store.schema import GRACE_US
 from perseid.store.sqlite import outbox
 from perseid.store.sqlite.tx import Tx
-
-GRACE_US = 60_000_000
-"""From delivery to erasure: a caller whose connection broke may ask once more."""
 
 _CHUNKED = (
     "DELETE FROM document WHERE id IN (SELECT id FROM document WHERE crawl = ? LIMIT ?)",

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from perseid.model.job import EndState, JobKind
 from perseid.model.terms import EventKind
 from perseid.model.verdict import Denied, FailureCode
-from perseid.ports.store import Again, Done, Failed, Finished, NewUrl, Refused, StoredDocument
+from perseid.ports.work import Again, Done, Failed, Finished, NewUrl, Refused, StoredDocument
+from perseid.store.schema import COUNTED
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.admit import COUNTED, Found, admit, keep_cut, refuse, remembered, shorten
+from perseid.store.sqlite.admit import Found, admit, keep_cut, refuse, remembered, shorten
+from perseid.store.sqlite.harvest import write_down
 from perseid.store.sqlite.known import remember
 from perseid.store.sqlite.tx import CrawlRow, Tx
 
@@ -40,19 +42,10 @@ def _finish(
     found: dict[int, list[Found]],
     denied: dict[int, list[tuple[Denied, int | None]]],
 ) -> bool:
-    job = item.lease.job
-    row = tx.one(
-        "DELETE FROM lease WHERE job = ? AND lock = ? RETURNING queue, host, team, started_at",
-        (job, item.lease.lock),
-    )
-    if row is None:
+    started_at = _give_back(tx, item)
+    if started_at is None:
         return False
-    queue, host, team, started_at = row
-    tx.free(host=host, queue=queue, team=team)
-    for note in item.hosts:
-        gates.note_host(tx, note, started_at)
-    if item.lease.throttled or item.lease.kind is JobKind.KICKOFF:
-        gates.met(tx, host)
+    job = item.lease.job
     crawl = tx.crawl(item.lease.crawl)
     if crawl is None or not crawl.running:
         return False
@@ -62,23 +55,48 @@ def _finish(
     if item.lease.kind is JobKind.KICKOFF:
         # The crawl's own delay lies between its start page and the next one too.
         tx.execute("UPDATE queue SET next_at = ? + gap WHERE crawl = ? AND gap > 0", (tx.now, crawl.id))
-    if isinstance(item.end, Again):
-        _again(tx, crawl, job, item.end)
-        return True
     depth, flags, attempts = tx.one("SELECT depth, flags, attempts FROM url WHERE id = ?", (job,)) or (
         0,
         0,
         0,
     )
+    if isinstance(item.end, Again):
+        _again(tx, crawl, job, item.end)
+        _gather_links(tx, crawl, item, depth, found)
+        return True
     if _try_variant(tx, crawl, item):
         return True
     other = _raced_redirect(tx, crawl, item)
     _end(tx, crawl, item, flags=flags, attempts=attempts + 1, other=other)
+    if item.lease.kind is JobKind.TASK:
+        write_down(tx, item, started_at)
     if other is not None:
         shorten(tx, crawl, other, depth)
         return True
-    _gather_links(tx, crawl, item, depth, found, denied)
+    _gather_links(tx, crawl, item, depth, found)
+    if item.denied:
+        denied.setdefault(crawl.id, []).extend((refusal, job) for refusal in item.denied)
     return True
+
+
+def _give_back(tx: Tx, item: Finished) -> int | None:
+    """The lease is over, its slots are free, and what it learnt of hosts is kept; None where it was over before.
+
+    When it began (µs).
+    """
+    row = tx.one(
+        "DELETE FROM lease WHERE job = ? AND lock = ? RETURNING queue, host, team, started_at",
+        (item.lease.job, item.lease.lock),
+    )
+    if row is None:
+        return None
+    queue, host, team, started_at = row
+    tx.free(host=host, queue=queue, team=team)
+    for note in item.hosts:
+        gates.note_host(tx, note, started_at)
+    if item.lease.throttled or item.lease.kind is JobKind.KICKOFF:
+        gates.met(tx, host)
+    return int(started_at)
 
 
 def _gather_links(
@@ -87,12 +105,9 @@ def _gather_links(
     item: Finished,
     depth: int,
     found: dict[int, list[Found]],
-    denied: dict[int, list[tuple[Denied, int | None]]],
 ) -> None:
     """Links of the page at the depth it has now, which may be shorter than when it was claimed."""
     job = item.lease.job
-    if item.denied:
-        denied.setdefault(crawl.id, []).extend((refusal, job) for refusal in item.denied)
     if not item.urls:
         return
     from_page = item.lease.kind is not JobKind.SITEMAP
@@ -147,7 +162,7 @@ def _raced_redirect(tx: Tx, crawl: CrawlRow, item: Finished) -> int | None:
     no race. A final URL nobody knew is marked as visited.
     """
     key, job = item.final_key, item.lease.job
-    if key is None or key == item.lease.key or crawl.is_batch or not isinstance(item.end, Done):
+    if key is None or key == item.lease.key or not crawl.follows_links or not isinstance(item.end, Done):
         return None
     row = tx.one("SELECT id, alias_of FROM url WHERE crawl = ? AND key = ?", (crawl.id, key))
     if row is None:
@@ -184,9 +199,8 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
         case Done():
             if other is not None:
                 state = EndState.DUPLICATE
-            elif end.document is not None:
-                seq, status = _store(tx, crawl, job, end.document, EndState.DONE), end.document.status
-                remember(tx, crawl, end.document)
+            else:
+                seq, status = _bring_home(tx, crawl, item, end.document)
         case Failed():
             state, code, message, status = EndState.FAILED, end.code, end.message, end.status
             if end.document is not None:
@@ -219,6 +233,19 @@ def _end(tx: Tx, crawl: CrawlRow, item: Finished, *, flags: int, attempts: int, 
     count_end(crawl, state, counted=bool(flags & COUNTED))
     if flags & COUNTED and state is not EndState.DUPLICATE:
         tx.tell(crawl, EventKind.PAGE, job)
+
+
+def _bring_home(
+    tx: Tx, crawl: CrawlRow, item: Finished, document: StoredDocument | None
+) -> tuple[int | None, int | None]:
+    """Number and status of a page's document; a task keeps none, and is a page that came home none the less."""
+    if document is None:
+        if item.lease.kind is JobKind.TASK:
+            tx.used[crawl.team] += 1
+        return None, None
+    seq = _store(tx, crawl, item.lease.job, document, EndState.DONE)
+    remember(tx, crawl, document)
+    return seq, document.status
 
 
 def count_end(crawl: CrawlRow, state: EndState, *, counted: bool, by: int = 1) -> None:
@@ -283,14 +310,3 @@ def fail_jobs(
         count_end(crawl, EndState.FAILED, counted=bool(flags & COUNTED))
         if flags & COUNTED:
             tx.tell(crawl, EventKind.PAGE, job)
-
-
-def poisoned(item: Finished, message: str) -> Finished | None:
-    """The same end of a lease with less in it that could upset the database; None when nothing is left to drop.
-
-    What was learnt about hosts is kept as long as it can be: a pause must hold though its page is lost.
-    """
-    end = Failed(code=FailureCode.STORE_ERROR.value, message=message)
-    if isinstance(item.end, Failed) and item.end.code == end.code:
-        return Finished(lease=item.lease, end=end) if item.hosts else None
-    return Finished(lease=item.lease, end=end, hosts=item.hosts)

@@ -11,18 +11,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from perseid.model.job import CLASS_WEIGHT, JobKind
-from perseid.ports.store import HostDefaults, HostNote
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import HostNote
+from perseid.store.schema import PAUSED, UNLIMITED
 from perseid.store.sqlite.connection import Connection, transaction
-from perseid.store.sqlite.tx import UNLIMITED, CrawlRow, Tx
+from perseid.store.sqlite.tx import CrawlRow, Tx
 
 EMPTY, READY, PARKED, GIVEN_UP = 0, 1, 2, 3
 _WAKE_PASSED_ALONG = 1_000
 TURN = 840
-"""One claim's worth of virtual time; divided by the class's weight it stays whole."""
-
-
-def stride(kind: int) -> int:
-    return TURN // CLASS_WEIGHT[JobKind(kind)]
+"""One claim's worth of virtual time; divided by five times the class's weight it stays whole."""
 
 
 def host_ids(tx: Tx, names: Iterable[str], *, shy: bool = False) -> dict[str, int]:
@@ -35,9 +33,12 @@ def host_ids(tx: Tx, names: Iterable[str], *, shy: bool = False) -> dict[str, in
     for name in sorted(set(names)):
         row = tx.one("SELECT id FROM host WHERE name = ?", (name,))
         if row is None:
+            # Without a name nobody is asked, and nothing holds it back: as at a private address.
+            most = UNLIMITED if not name else 1 if shy else tx.defaults.max_active
             row = tx.one(
-                "INSERT INTO host (name, shy, max_active, interval, burst) VALUES (?, ?, ?, ?, ?) RETURNING id",
-                (name, int(shy), 1 if shy else tx.defaults.max_active, tx.defaults.interval_us, tx.defaults.burst),
+                "INSERT INTO host (name, shy, private, max_active, interval, burst) VALUES (?, ?, ?, ?, ?, ?)"
+                " RETURNING id",
+                (name, int(shy and name != ""), int(not name), most, tx.defaults.interval_us, tx.defaults.burst),
             )
         assert row is not None
         found[name] = row[0]
@@ -67,14 +68,15 @@ def charge_team(tx: Tx, team: int, count: int, clock: int = 0) -> None:
 def queue_id(tx: Tx, crawl: CrawlRow, kind: JobKind) -> int:
     row = tx.one("SELECT id FROM queue WHERE crawl = ? AND class = ?", (crawl.id, int(kind)))
     if row is None:
-        own = kind is JobKind.PAGE
+        own = kind in (JobKind.PAGE, JobKind.TASK)
         # One at a time with a pause, where the crawl has a delay (as Firecrawl does).
         row = tx.one(
-            "INSERT INTO queue (crawl, class, team, max_active, gap, turn)"
+            "INSERT INTO queue (crawl, class, team, max_active, gap, turn, closed, stride)"
             " SELECT id, ?1, team, CASE WHEN ?2 AND gap > 0 THEN 1 WHEN ?2 THEN coalesce(max_active, ?3) ELSE ?3 END,"
-            "  CASE WHEN ?2 THEN gap ELSE 0 END, (SELECT clock FROM team WHERE team.id = crawl.team)"
+            "  CASE WHEN ?2 THEN gap ELSE 0 END, (SELECT clock FROM team WHERE team.id = crawl.team), paused * ?5,"
+            "  (10 - priority) * ?6"
             " FROM crawl WHERE id = ?4 RETURNING id",
-            (int(kind), own, UNLIMITED, crawl.id),
+            (int(kind), own, UNLIMITED, crawl.id, PAUSED, TURN // (5 * CLASS_WEIGHT[kind])),
         )
         crawl.swept = 0
         crawl.dirty = True
@@ -196,8 +198,23 @@ def wake_sleeping(tx: Tx) -> int:
     return len(lanes) + len(teams)
 
 
+def pause(tx: Tx, crawl: CrawlRow, *, paused: bool) -> bool:
+    """Nothing of a running crawl is claimed until it is let go; whether that changed. It keeps no old turns."""
+    if tx.one("UPDATE crawl SET paused = ?1 WHERE id = ?2 AND paused <> ?1 RETURNING id", (paused, crawl.id)) is None:
+        return False
+    tx.execute(
+        "UPDATE queue SET closed = ?1, turn = max(turn, (SELECT clock FROM team WHERE team.id = queue.team))"
+        " WHERE crawl = ?2 AND closed = ?3",
+        (PAUSED * paused, crawl.id, PAUSED * (not paused)),
+    )
+    tx.stirred_teams.add(crawl.team)
+    return True
+
+
 def note_host(tx: Tx, note: HostNote, started_at: int) -> None:
     """Take in what a job learnt about a host; `started_at` is when its lease began."""
+    if not note.host:
+        return
     host = host_ids(tx, (note.host,))[note.host]
     if note.private is not None:
         tx.execute("UPDATE host SET private = ?1 WHERE id = ?2 AND private <> ?1", (int(note.private), host))

@@ -5,32 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from perseid.errors import PerseidError
-from perseid.model.ids import CrawlId, WorkerId
-from perseid.ports.store import Lease, NewCrawl
+from perseid.store.order import Order
 from perseid.store.sqlite.take import take
 from perseid.store.sqlite.tx import Tx
-
-Taken = tuple[CrawlId, Lease | None]
-
-
-@dataclass(slots=True, eq=False)
-class Order:
-    """One call of `take`, and how it went."""
-
-    new: NewCrawl
-    worker: WorkerId
-    lease_us: int
-    taken: Taken | None = None
-    error: Exception | None = None
-
-    def outcome(self) -> Taken:
-        if self.error is not None:
-            raise self.error
-        assert self.taken is not None
-        return self.taken
 
 
 class Orders:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from perseid.ports.known import KnownUrl, Snapshot
-from perseid.ports.store import StoredDocument
-from perseid.store.sqlite.connection import Row
-from perseid.store.sqlite.tx import CrawlRow, Tx, clean
+from perseid.ports.known import Snapshot
+from perseid.ports.work import StoredDocument
+from perseid.store.reading.known import KnownReader
+from perseid.store.reading.rows import Rows
+from perseid.store.schema import clean
+from perseid.store.sqlite.tx import CrawlRow, Tx
 
 Write = Callable[[Callable[[Tx], Any]], Awaitable[Any]]
-Read = Callable[[str, tuple[Any, ...]], Awaitable[list[Row]]]
 
 _CHUNK = 5_000
 
@@ -35,20 +36,12 @@ def _cleaned(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-class SqliteKnown:
+class SqliteKnown(KnownReader):
     """`KnownUrls` and `Snapshots` through the two connections of a store."""
 
-    def __init__(self, write: Write, read: Read) -> None:
+    def __init__(self, write: Write, rows: Rows) -> None:
+        super().__init__(rows)
         self._write = write
-        self._read = read
-
-    async def known_urls(self, team: int, site: str, *, limit: int = 100_000) -> list[KnownUrl]:
-        rows = await self._read(
-            "SELECT url, title, description, seen_at FROM known_url WHERE team = ? AND site = ?"
-            " ORDER BY seen_at DESC, url LIMIT ?",
-            (team, clean(site), limit),
-        )
-        return [KnownUrl(*row) for row in rows]
 
     async def forget_urls(self, before_us: int) -> int:
         return await self._expire(
@@ -56,12 +49,6 @@ class SqliteKnown:
             " (SELECT team, site, url FROM known_url WHERE seen_at < ? LIMIT ?)",
             before_us,
         )
-
-    async def snapshot(self, team: int, url: str, tag: str) -> Snapshot | None:
-        rows = await self._read(
-            "SELECT taken_at, body FROM snapshot WHERE team = ? AND url = ? AND tag = ?", (team, clean(url), clean(tag))
-        )
-        return Snapshot(*rows[0]) if rows else None
 
     async def put_snapshot(self, team: int, url: str, tag: str, snapshot: Snapshot) -> None:
         await self._write(

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.verdict import Denied, FailureCode
-from perseid.ports.store import Lease, NewUrl
-from perseid.store.sqlite import gates
+from perseid.ports.work import Lease, NewUrl
+from perseid.store.schema import clean
+from perseid.store.sqlite import gates, sinks
 from perseid.store.sqlite.admit import Found, admit, refuse
+from perseid.store.sqlite.blocks import reap_blocks
 from perseid.store.sqlite.finish import fail_jobs, fail_waiting
-from perseid.store.sqlite.start import cleaned
-from perseid.store.sqlite.tx import SCRAPING, Tx, clean
+from perseid.store.sqlite.tx import SCRAPING, Tx
+from perseid.store.text import cleaned
 
 MAX_STALLS = 9
 
@@ -40,6 +42,11 @@ def end(tx: Tx, crawl_id: CrawlId, status: CrawlStatus, error: str | None) -> bo
     return True
 
 
+def pause(tx: Tx, crawl_id: CrawlId, *, paused: bool) -> bool:
+    crawl = tx.crawl(crawl_id)
+    return crawl is not None and crawl.running and gates.pause(tx, crawl, paused=paused)
+
+
 def ended_crawls_of(tx: Tx, worker: WorkerId) -> set[CrawlId]:
     return {
         CrawlId(row[0])
@@ -53,6 +60,8 @@ def ended_crawls_of(tx: Tx, worker: WorkerId) -> set[CrawlId]:
 
 def reap(tx: Tx, dead: Sequence[WorkerId]) -> int:
     """Leases of the dead, and all past their expiry, return to waiting; the dead lose their worker rows."""
+    reap_blocks(tx)
+    sinks.free(tx, dead)
     marks = ",".join("?" * len(dead))
     rows = tx.all(
         f"DELETE FROM lease WHERE expires_at <= ? OR worker IN ({marks}) RETURNING job, crawl, queue, host, team",  # noqa: S608 - question marks only

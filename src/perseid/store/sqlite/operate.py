@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perseid.errors import StoreError
+from perseid.links.host import politeness_host
 from perseid.model.crawl import CrawlKind, CrawlStatus
 from perseid.model.ids import CrawlId, JobId
 from perseid.model.job import RETRIABLE, EndState
-from perseid.ports.store import NewUrl
+from perseid.ports.work import NewUrl
+from perseid.store.schema import COUNTED, GOING, PAUSED
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.admit import COUNTED
-from perseid.store.sqlite.crawls import GOING
 from perseid.store.sqlite.finish import count_end
 from perseid.store.sqlite.post import withdraw_last
+from perseid.store.sqlite.quota import afford
 from perseid.store.sqlite.start import line_up
 from perseid.store.sqlite.tx import SCRAPING, CrawlRow, Tx
 
@@ -28,6 +29,7 @@ def append(tx: Tx, crawl_id: CrawlId, urls: Sequence[NewUrl]) -> int:
         return 0
     if crawl.kind != CrawlKind.BATCH:
         raise StoreError(f"crawl number {crawl_id} is a {crawl.kind}: only a batch takes further URLs")
+    afford(tx, crawl.team, len(urls))
     admitted = line_up(tx, crawl, urls)
     if admitted:
         _go_on(tx, crawl)
@@ -55,7 +57,10 @@ def _go_on(tx: Tx, crawl: CrawlRow) -> None:
         "UPDATE crawl SET deadline_at = ? + deadline WHERE id = ? AND deadline IS NOT NULL",
         (tx.now, crawl.id),
     )
-    tx.execute("UPDATE queue SET closed = 0 WHERE crawl = ?", (crawl.id,))
+    tx.execute(
+        "UPDATE queue SET closed = ? * (SELECT paused FROM crawl WHERE crawl.id = queue.crawl) WHERE crawl = ?",
+        (PAUSED, crawl.id),
+    )
     tx.stirred_teams.add(crawl.team)
     if crawl.events:
         withdraw_last(tx.connection, crawl.id)
@@ -72,7 +77,7 @@ def retry(tx: Tx, jobs: Sequence[JobId]) -> int:
     for job in jobs:
         row = tx.one(
             "SELECT e.state, e.seq, u.crawl, u.flags, u.host, u.key, u.url FROM ended e JOIN url u ON u.id = e.job"
-            " WHERE e.job = ? AND e.other IS NULL AND u.host IS NOT NULL",
+            " WHERE e.job = ? AND e.other IS NULL",
             (job,),
         )
         if row is None or EndState(row[0]) not in RETRIABLE:
@@ -91,8 +96,12 @@ def retry(tx: Tx, jobs: Sequence[JobId]) -> int:
             tx.execute("UPDATE variant SET tried = 0 WHERE crawl = ? AND key = ? AND url <> ?", (crawl_id, key, url))
         tx.execute("UPDATE url SET attempts = 0, stalls = min(stalls, ?), hops = x'' WHERE id = ?", (_STALLS_KEPT, job))
         _go_on(tx, crawl)
+        if host is None:
+            # Of a crawl that was over, and its lanes gone, before jobs knew their host.
+            name = politeness_host(url)
+            host = gates.host_ids(tx, (name,))[name]
         gates.trust_again(tx, (host,))
-        gates.requeue(tx, job)
+        gates.requeue(tx, job, host=host)
         retried += 1
     return retried
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from perseid.model.ids import CrawlId, JobId
 from perseid.model.terms import EventKind
-from perseid.ports.outbox import Attempt, Event, EventPage
-from perseid.store.sqlite.connection import Row
+from perseid.ports.outbox import Attempt, Event
+from perseid.store.reading.outbox import OutboxReader
+from perseid.store.reading.rows import Rows
+from perseid.store.schema import clean
 from perseid.store.sqlite.post import release_last
-from perseid.store.sqlite.tx import Tx, clean
+from perseid.store.sqlite.tx import Tx
 
 Write = Callable[[Callable[[Tx], Any]], Awaitable[Any]]
-Read = Callable[[str, tuple[Any, ...]], Awaitable[list[Row]]]
 
 LANE_TAKE = 16
 """Events of one crawl that are taken at once."""
@@ -138,18 +139,12 @@ def drop(tx: Tx, crawl: int, chunk: int) -> bool:
     return not left
 
 
-def _attempt(columns: Sequence[Any]) -> Attempt:
-    at, uid, kind, url, attempt, status, error, elapsed, final = columns
-    return Attempt(at, uid, EventKind(kind), url, attempt, status, error, elapsed, bool(final))
-
-
-class SqliteOutbox:
+class SqliteOutbox(OutboxReader):
     """`Outbox` through the two connections of a store."""
 
-    def __init__(self, write: Write, read: Read, clock: Callable[[], int]) -> None:
+    def __init__(self, write: Write, rows: Rows, clock: Callable[[], int]) -> None:
+        super().__init__(rows, clock)
         self._write = write
-        self._read = read
-        self._clock = clock
 
     async def take_events(self, limit: int, *, lease_us: int) -> list[Event]:
         found: list[Event] = await self._write(lambda tx: take(tx, limit, lease_us))
@@ -161,27 +156,6 @@ class SqliteOutbox:
 
     async def put_back(self, events: Sequence[Event], *, in_us: int) -> None:
         await self._write(lambda tx: put_back(tx, events, in_us))
-
-    async def next_event_us(self) -> int | None:
-        rows = await self._read("SELECT min(next_at) FROM outbox_lane", ())
-        return None if rows[0][0] is None else max(0, rows[0][0] - self._clock())
-
-    async def event_page(self, job: JobId) -> EventPage | None:
-        rows = await self._read(
-            "SELECT CASE WHEN u.payload <> '' AND u.kind <> 1 THEN u.payload ELSE u.url END, coalesce(e.code, ''),"
-            " coalesce(e.message, ''), d.body, d.blob, d.seq FROM url u LEFT JOIN ended e ON e.job = u.id"
-            " LEFT JOIN document d ON d.crawl = u.crawl AND d.seq = e.seq WHERE u.id = ?",
-            (job,),
-        )
-        return EventPage(*rows[0]) if rows else None
-
-    async def attempts(self, crawl: CrawlId, *, after: int = 0, limit: int = 100) -> list[tuple[int, Attempt]]:
-        rows = await self._read(
-            "SELECT id, at, uid, kind, url, attempt, status, error, elapsed, final FROM delivery"
-            " WHERE crawl = ? AND id > ? ORDER BY id LIMIT ?",
-            (crawl, after, limit),
-        )
-        return [(number, _attempt(rest)) for number, *rest in rows]
 
     async def expire_attempts(self, before_us: int) -> int:
         def work(tx: Tx) -> int:

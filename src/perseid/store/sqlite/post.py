@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perseid.model.terms import LAST_EVENTS, EventKind
+from perseid.store.schema import EVER
 from perseid.store.sqlite.connection import Connection
 
-EVER = (1 << 62) - 1
 _LAST = ", ".join(str(int(kind)) for kind in EventKind if kind & LAST_EVENTS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perseid.model.ids import CrawlId
-from perseid.store.sqlite.crawls import GOING
+from perseid.store.schema import GOING
 from perseid.store.sqlite.erase import clear_rows
 from perseid.store.sqlite.tx import Tx
 
@@ -51,8 +51,8 @@ def _forget(tx: Tx, crawl: int) -> bool:
     """Delete up to a chunk of rows of each kind; True when the crawl is gone altogether."""
     if not clear_rows(tx, crawl, CHUNK):
         return False
-    for table in ("denied_count", "idempotency"):
-        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - one of two constants
+    for table in ("denied_count", "idempotency", "run_count", "run_time"):
+        tx.execute(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))  # noqa: S608 - constants
     # Under zero retention the files are to be wiped yet: its row stays until that is done.
     tx.execute("UPDATE erasure SET due_at = 0 WHERE crawl = ?", (crawl,))
     tx.execute("DELETE FROM crawl WHERE id = ?", (crawl,))

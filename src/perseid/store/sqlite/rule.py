@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from perseid.errors import NotFound, StoreError
 from perseid.ports.inspect import HostView
+from perseid.store.reading.hosts import HOST, host_view
+from perseid.store.schema import FOREVER, clean
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.connection import Row
-from perseid.store.sqlite.tx import Tx, clean
-
-FOREVER = 1 << 62
-HOST = "SELECT name, active, max_active, gap, interval, open_at, backoffs, waiting, paused_until FROM host"
-
-
-def host_view(row: Row) -> HostView:
-    view = HostView(*row)
-    return view._replace(paused_until=-1) if view.paused_until >= FOREVER else view
+from perseid.store.sqlite.tx import Tx
 
 
 def set_host(

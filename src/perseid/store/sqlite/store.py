@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,33 +18,36 @@ from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, JobId, WorkerId
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
-from perseid.ports.inspect import HostView, Stats, WorkerView
-from perseid.ports.store import (
-    AuditFinding,
-    Finished,
-    HostDefaults,
-    Lease,
-    NewCrawl,
-    NewUrl,
-    StepResult,
-    WorkerSeen,
-)
-from perseid.store.sqlite import erase, gates, lifecycle, operate, overview
+from perseid.ports.inspect import HostView
+from perseid.ports.store import AuditFinding, Beat, Drain, HostDefaults, NewCrawl, StepResult, WorkerSeen
+from perseid.ports.truth import Check
+from perseid.ports.work import Finished, Lease, NewUrl
+from perseid.store.order import Order
+from perseid.store.poison import Halving
+from perseid.store.schema import UNLIMITED, clean
+from perseid.store.seen import SeenKeys
+from perseid.store.sqlite import erase, gates, lifecycle, operate, workers
 from perseid.store.sqlite.audit import audit
+from perseid.store.sqlite.blocks import SqliteBlocks
 from perseid.store.sqlite.claim import claim
+from perseid.store.sqlite.configs import SqliteConfigs
 from perseid.store.sqlite.connection import Connection, connect, migrate, reading, transaction
-from perseid.store.sqlite.finish import finish_all, poisoned
+from perseid.store.sqlite.finish import finish_all
 from perseid.store.sqlite.gates import take_settings
-from perseid.store.sqlite.group import Order, Orders
+from perseid.store.sqlite.group import Orders
+from perseid.store.sqlite.hand import Hand
+from perseid.store.sqlite.items import SqliteItems
 from perseid.store.sqlite.known import SqliteKnown
 from perseid.store.sqlite.outbox import SqliteOutbox
-from perseid.store.sqlite.pages import SqlitePageCache
+from perseid.store.sqlite.pages import Passengers, SqlitePageCache
 from perseid.store.sqlite.prune import mark, prune_round
+from perseid.store.sqlite.rows import SqliteRows
 from perseid.store.sqlite.rule import set_host
 from perseid.store.sqlite.scrub import scrub
+from perseid.store.sqlite.seeds import SqliteSeeds
 from perseid.store.sqlite.start import start
 from perseid.store.sqlite.teams import SqliteTeams
-from perseid.store.sqlite.tx import UNLIMITED, SeenKeys, Tx, clean
+from perseid.store.sqlite.tx import Tx
 
 T = TypeVar("T")
 _ALL_KINDS = tuple(JobKind)
@@ -60,7 +62,7 @@ def _apply(work: Callable[[Tx, Sequence[JobId]], int], jobs: Sequence[JobId], tx
     return work(tx, jobs)
 
 
-class SqliteStore(SqliteTeams):
+class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
     """`Store`, `Inspect` and `Teams` on one database file. Any number of processes may open it."""
 
     def __init__(
@@ -71,15 +73,18 @@ class SqliteStore(SqliteTeams):
         defaults: HostDefaults,
         clock: Callable[[], int],
     ) -> None:
-        super().__init__(path, reader)
+        rows = SqliteRows(path, reader)
+        super().__init__(rows, clock)
+        self.path = path
+        self._file = rows
         self._writer = writer
         self._defaults = defaults
-        self._clock = clock
         self._wal_limit_bytes = 64 * 1024 * 1024
         self._seen = SeenKeys()
         self._refused = SeenKeys()
         self._orders = Orders(self._tx)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="perseid-store")
+        self._passengers = Passengers()
+        self._thread = Hand("perseid-store")
 
     @classmethod
     async def open(
@@ -110,29 +115,49 @@ class SqliteStore(SqliteTeams):
 
     @property
     def pages(self) -> SqlitePageCache:
-        return SqlitePageCache(self._write, self._all)
+        return SqlitePageCache(self._write, self._rows, self._passengers)
+
+    @property
+    def items(self) -> SqliteItems:
+        return SqliteItems(self._write, self._rows, self._clock)
 
     @property
     def known(self) -> SqliteKnown:
-        return SqliteKnown(self._write, self._all)
+        return SqliteKnown(self._write, self._rows)
+
+    @property
+    def configs(self) -> SqliteConfigs:
+        return SqliteConfigs(partial(self._write, synced=True), self._rows)
+
+    @property
+    def seeds(self) -> SqliteSeeds:
+        return SqliteSeeds(partial(self._write, synced=True), self._rows, self._clock)
 
     @property
     def outbox(self) -> SqliteOutbox:
-        return SqliteOutbox(self._write, self._all, self._clock)
+        return SqliteOutbox(self._write, self._rows, self._clock)
+
+    connected = 1
 
     async def close(self) -> None:
+        if self._thread.stopped:
+            return
+        if len(self._passengers):
+            with contextlib.suppress(StoreError):  # they were copies
+                await self._write(lambda _tx: None)
         await self._run(self._writer.close)
-        self._thread.shutdown()
-        await self.close_reader()
+        await self._thread.stop()
+        await self._file.close()
 
     async def _run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await self._thread.do(work)
 
     @contextmanager
     def _tx(self) -> Iterator[Tx]:
         with transaction(self._writer, self.path):
             tx = Tx(self._writer, self._clock(), self._defaults, self._seen, self._refused)
             yield tx
+            self._passengers.board(tx)
             tx.flush()
         tx.committed()
 
@@ -184,9 +209,10 @@ class SqliteStore(SqliteTeams):
             kept = finish_all(tx, finished)
             tx.release_slots()
             leases: list[Lease] = []
-            if want > 0 and tx.one("SELECT 1 FROM worker WHERE id = ?", (worker,)) is not None:
+            if want > 0 and workers.claims(tx, worker):
                 leases = claim(tx, worker, want, kinds=kinds, lease_us=lease_us, only=crawl)
-            return StepResult(kept, leases, None if leases or want <= 0 else gates.next_wake(tx))
+            # Which crawls that completes is known when the transaction is written out.
+            return StepResult(kept, leases, None if leases or want <= 0 else gates.next_wake(tx), tx.completed)
 
         try:
             return await self._write(work)
@@ -194,31 +220,6 @@ class SqliteStore(SqliteTeams):
             raise
         except Exception as error:  # noqa: BLE001 - whatever one page's data did must not cost the others theirs
             return await self._halve(worker, finished, want, error, kinds=kinds, lease_us=lease_us, crawl=crawl)
-
-    async def _halve(
-        self,
-        worker: WorkerId,
-        finished: Sequence[Finished],
-        want: int,
-        error: Exception,
-        *,
-        kinds: Sequence[JobKind],
-        lease_us: int,
-        crawl: CrawlId | None,
-    ) -> StepResult:
-        """The batch failed on data: find the culprit by halving and end it as `failed(store_error)`."""
-        if not finished:
-            raise StoreError(f"the store could not claim work: {error!r}") from error
-        if len(finished) == 1:
-            text = f"the page could not be stored: {error!r}"[:500].encode("ascii", "replace").decode()
-            only = poisoned(finished[0], text)
-            if only is None:
-                raise StoreError(f"the store could not record a failure: {error!r}") from error
-            return await self.step(worker, [only], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
-        middle = len(finished) // 2
-        first = await self.step(worker, finished[:middle], 0)
-        second = await self.step(worker, finished[middle:], want, kinds=kinds, lease_us=lease_us, crawl=crawl)
-        return StepResult(first.kept + second.kept, second.leases, second.wait_us)
 
     async def append(self, crawl: CrawlId, urls: Sequence[NewUrl]) -> int:
         return await self._write(lambda tx: operate.append(tx, crawl, urls), synced=True)
@@ -237,35 +238,34 @@ class SqliteStore(SqliteTeams):
     async def cancel(self, crawl: CrawlId) -> bool:
         return await self._write(lambda tx: lifecycle.end(tx, crawl, CrawlStatus.CANCELLED, None), synced=True)
 
+    async def pause(self, crawl: CrawlId, *, paused: bool = True) -> bool:
+        return await self._write(lambda tx: lifecycle.pause(tx, crawl, paused=paused), synced=True)
+
     async def fail(self, crawl: CrawlId, error: str) -> bool:
         return await self._write(lambda tx: lifecycle.end(tx, crawl, CrawlStatus.FAILED, error), synced=True)
 
-    async def register(self, host: str, pid: int, pid_started: int) -> WorkerId:
-        def work(tx: Tx) -> WorkerId:
-            row = tx.one(
-                "INSERT INTO worker (host, pid, pid_started) VALUES (?, ?, ?) RETURNING id",
-                (host, pid, pid_started),
-            )
-            assert row is not None
-            return WorkerId(row[0])
+    async def register(
+        self,
+        host: str,
+        pid: int,
+        pid_started: int,
+        *,
+        slots: int = 0,
+        version: str = "",
+        kinds: Sequence[JobKind] = _ALL_KINDS,
+    ) -> WorkerId:
+        return await self._write(
+            lambda tx: workers.register(tx, host, pid, pid_started, slots=slots, version=version, kinds=kinds)
+        )
 
-        return await self._write(work)
+    async def beat(self, worker: WorkerId) -> Beat | None:
+        return await self._write(lambda tx: workers.beat(tx, worker))
 
-    async def beat(self, worker: WorkerId) -> set[CrawlId] | None:
-        def work(tx: Tx) -> set[CrawlId] | None:
-            if tx.one("UPDATE worker SET beat = beat + 1 WHERE id = ? RETURNING id", (worker,)) is None:
-                return None
-            return lifecycle.ended_crawls_of(tx, worker)
-
-        return await self._write(work)
+    async def drain(self, worker: WorkerId, how: Drain) -> bool:
+        return await self._write(lambda tx: workers.drain(tx, worker, how))
 
     async def workers(self) -> list[WorkerSeen]:
-        return await self._write(
-            lambda tx: [
-                WorkerSeen(WorkerId(row[0]), *row[1:])
-                for row in tx.all("SELECT id, host, pid, pid_started, beat FROM worker ORDER BY id")
-            ]
-        )
+        return await self._write(workers.seen)
 
     async def reap(self, dead: Sequence[WorkerId]) -> int:
         return await self._write(lambda tx: lifecycle.reap(tx, dead))
@@ -313,15 +313,8 @@ class SqliteStore(SqliteTeams):
             await self._write(partial(erase.done, crawl=crawl))
         return len(ended) == len(crawls)
 
-    async def workers_view(self) -> list[WorkerView]:
-        return await self._read(overview.workers)
-
-    async def stats(self) -> Stats:
-        now = self._clock()
-        return await self._read(lambda connection: overview.stats(connection, now))
-
     async def audit(self, *, crawls: int = 1_000) -> list[AuditFinding]:
-        return await self._read(lambda connection: audit(connection, crawls=crawls))
+        return await self._file.run(lambda connection: audit(connection, crawls=crawls))
 
     async def checkpoint(self) -> None:
         """Move the log into the database; shorten the log file once it has grown large. Raises `StoreUnavailable`."""
@@ -335,10 +328,10 @@ class SqliteStore(SqliteTeams):
 
         await self._run(lambda: reading(self._writer, self.path, run))
 
-    async def get_robots(self, origin: str) -> tuple[int, int, bytes] | None:
-        statement = "SELECT fetched_at, status, body FROM robots WHERE origin = ?"
-        rows = await self._all(statement, (clean(origin),))
-        return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
+    async def checks(self) -> list[Check]:
+        from perseid.store.sqlite import health  # noqa: PLC0415 - few ask, and all would wait for it
+
+        return await asyncio.to_thread(health.checks, self.path)
 
     async def put_robots(self, origin: str, status: int, body: bytes) -> None:
         await self._write(
@@ -354,8 +347,8 @@ class SqliteStore(SqliteTeams):
         def work(tx: Tx) -> None:
             tx.execute("UPDATE crawl SET max_active = ? WHERE id = ?", (max_concurrency, crawl))
             tx.execute(
-                "UPDATE queue SET max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE crawl = ? AND class = ?",
-                (most, crawl, int(JobKind.PAGE)),
+                "UPDATE queue SET max_active = CASE WHEN gap > 0 THEN 1 ELSE ? END WHERE crawl = ? AND class IN (?, ?)",
+                (most, crawl, int(JobKind.PAGE), int(JobKind.TASK)),
             )
             row = tx.crawl(crawl)
             if row is not None:

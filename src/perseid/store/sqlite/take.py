@@ -6,14 +6,17 @@ Such a job has neither queue nor lane until it must wait after all; then it gets
 from __future__ import annotations
 
 from perseid.model.crawl import CrawlKind
-from perseid.model.ids import CrawlId, JobId, LockToken, WorkerId
+from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.terms import EventKind
-from perseid.ports.store import Lease, NewCrawl, NewUrl
+from perseid.ports.store import NewCrawl
+from perseid.ports.work import Lease, NewUrl
+from perseid.store.lease import lease_of
+from perseid.store.schema import BY_SITEMAP, COUNTED
 from perseid.store.sqlite import gates
-from perseid.store.sqlite.admit import BY_SITEMAP, COUNTED
 from perseid.store.sqlite.claim import host_room
-from perseid.store.sqlite.start import cleaned, insert_row, start
+from perseid.store.sqlite.start import insert_row, start
 from perseid.store.sqlite.tx import Tx
+from perseid.store.text import cleaned
 
 
 def take(tx: Tx, new: NewCrawl, worker: WorkerId, lease_us: int) -> tuple[CrawlId, Lease | None]:
@@ -49,33 +52,18 @@ def _lease(
     if new.events and (row := tx.crawl(crawl)) is not None:
         tx.tell(row, EventKind.STARTED)
     job = tx.take_job_ids(1)
-    lease = Lease(
-        job=JobId(job),
-        crawl=crawl,
-        lock=LockToken(tx.random.getrandbits(62)),
-        kind=url.kind,
-        url=url.url,
-        key=job,
-        depth=url.depth,
-        host=url.host,
-        gap_us=gap,
-        attempts=0,
-        stalls=0,
-        counted=url.counted,
-        payload=url.payload,
-        hops=b"",
-        expires_at=tx.now + lease_us,
-        throttled=not private,
-        strained=backoffs > 0,
-    )
+    flags = COUNTED * url.counted | BY_SITEMAP * url.sitemap
+    lease = lease_of(
+        (
+            job, crawl, tx.random.getrandbits(62), url.kind, url.url, job, url.depth, 0, 0, flags, url.payload, b"",
+            url.host, gap, private, backoffs, tx.now + lease_us,
+        )
+    )  # fmt: skip
     tx.execute(
         "INSERT INTO url (id, crawl, key, host, lane, kind, depth, flags, url, payload)"
         " VALUES (?1, ?2, ?1, ?3, 0, ?4, ?5, ?6, ?7, ?8)",
-        (
-            job, crawl, host, int(url.kind), url.depth, COUNTED * url.counted | BY_SITEMAP * url.sitemap, url.url,
-            url.payload,
-        ),
-    )  # fmt: skip
+        (job, crawl, host, int(url.kind), url.depth, flags, url.url, url.payload),
+    )
     tx.execute(
         "INSERT INTO lease (job, crawl, lock, worker, queue, lane, host, team, started_at, expires_at)"
         " VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?, ?)",

@@ -7,28 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from perseid.errors import NotFound, StoreError
-from perseid.ports.teams import Key, Load, Team, Usage
-from perseid.store.sqlite.connection import Row
-from perseid.store.sqlite.reader import SqliteReader
-from perseid.store.sqlite.tx import UNLIMITED, Tx, clean
+from perseid.ports.teams import Key, Team
+from perseid.store.reading.teams import TeamReader, team_of
+from perseid.store.schema import UNLIMITED, clean
+from perseid.store.sqlite.tx import Tx
 
 T = TypeVar("T")
-_TEAM = "SELECT id, name, max_active, rpm, quota FROM team"
-_KEY = "SELECT id, team, name, hint, digest, created_at, revoked_at, used_at FROM api_key"
 
 
-def _team(row: Row) -> Team:
-    number, name, most, rpm, quota = row
-    return Team(
-        id=number,
-        name=name or f"team {number}",
-        max_active=None if most >= UNLIMITED else most,
-        requests_per_minute=rpm,
-        pages_per_period=quota,
-    )
-
-
-class SqliteTeams(SqliteReader):
+class SqliteTeams(TeamReader):
     """The part of the store that is about its tenants."""
 
     @abstractmethod
@@ -53,18 +40,9 @@ class SqliteTeams(SqliteReader):
                 row = tx.one("INSERT INTO team (name, max_active, rpm, quota) VALUES (?, ?, ?, ?) RETURNING id", values)
             if row is None:
                 raise NotFound(f"no team number {team.id}")
-            return _team((row[0], *values))
+            return team_of((row[0], *values))
 
         return await self._write(work, synced=True)
-
-    async def teams(self) -> list[Team]:
-        return [_team(row) for row in await self._all(f"{_TEAM} ORDER BY id")]
-
-    async def team(self, team: int) -> Team:
-        rows = await self._all(f"{_TEAM} WHERE id = ?", (team,))
-        if not rows:
-            raise NotFound(f"no team number {team} in {self.path}")
-        return _team(rows[0])
 
     async def add_key(self, team: int, *, name: str, hint: str, digest: bytes) -> Key:
         def work(tx: Tx) -> Key:
@@ -81,13 +59,6 @@ class SqliteTeams(SqliteReader):
 
         return await self._write(work, synced=True)
 
-    async def keys(self, team: int | None = None) -> list[Key]:
-        return [Key(*row) for row in await self._all(f"{_KEY} WHERE ?1 IS NULL OR team = ?1 ORDER BY id", (team,))]
-
-    async def key(self, digest: bytes) -> Key | None:
-        rows = await self._all(f"{_KEY} WHERE digest = ?", (digest,))
-        return Key(*rows[0]) if rows else None
-
     async def revoke(self, key: int) -> bool:
         revoking = "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id"
         return await self._write(lambda tx: tx.one(revoking, (tx.now, key)) is not None, synced=True)
@@ -99,17 +70,3 @@ class SqliteTeams(SqliteReader):
                 [(at, key) for key, at in used],
             )
         )
-
-    async def usage(self, team: int, *, periods: int = 12) -> list[Usage]:
-        newest = "SELECT period, pages FROM usage WHERE team = ? ORDER BY period DESC LIMIT ?"
-        return [Usage(*row) for row in await self._all(newest, (team, periods))]
-
-    async def load(self, team: int) -> Load:
-        rows = await self._all(
-            "SELECT t.active, (SELECT max(last_at) FROM usage u WHERE u.team = t.id),"
-            " coalesce(sum(c.open), 0), coalesce(sum(c.kind IN ('crawl', 'batch')), 0)"
-            " FROM team t LEFT JOIN crawl c ON c.team = t.id AND c.status = 0 WHERE t.id = ? GROUP BY t.id",
-            (team,),
-        )
-        active, last, still_open, crawls = rows[0] if rows else (0, None, 0, 0)
-        return Load(active, max(0, still_open - active), crawls, last)

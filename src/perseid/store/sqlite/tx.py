@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from perseid.model.crawl import CrawlKind, CrawlStatus
+from perseid.model.ids import CrawlId
 from perseid.model.terms import EventKind
 from perseid.ports.store import HostDefaults
+from perseid.store.schema import ERASED_AFTER_US
+from perseid.store.seen import SeenKeys
 from perseid.store.sqlite.connection import Connection, Row
 from perseid.store.sqlite.post import News, post
 from perseid.store.sqlite.usage import count_pages
 
 SCRAPING = int(CrawlStatus.SCRAPING)
-UNLIMITED = 1 << 40
-ERASED_AFTER_US = 3_600_000_000
-"""How long a crawl under zero retention waits for its caller, from its end."""
 _LAST_EVENT = {
     CrawlStatus.COMPLETED: EventKind.COMPLETED,
     CrawlStatus.FAILED: EventKind.FAILED,
@@ -70,7 +69,11 @@ class CrawlRow:
 
     @property
     def is_batch(self) -> bool:
-        return not CrawlKind(self.kind).follows_links
+        return CrawlKind(self.kind).lists_pages
+
+    @property
+    def follows_links(self) -> bool:
+        return CrawlKind(self.kind).follows_links
 
     @property
     def is_map(self) -> bool:
@@ -85,33 +88,6 @@ _WRITTEN = (
 )  # fmt: skip
 _LOAD_CRAWL = f"SELECT {', '.join(_COLUMNS)} FROM crawl WHERE id = ?"  # noqa: S608 - column names are constants
 _WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)} WHERE id = ?"  # noqa: S608 - constants
-
-
-class SeenKeys:
-    """Exact, bounded memory of keys that are surely in the database, so that repeated links cost nothing.
-
-    Keys enter only after the commit. No Bloom filter: a false positive would lose a page.
-    """
-
-    def __init__(self, bound: int = 150_000) -> None:
-        self.bound = bound
-        self._of: dict[int, set[int]] = {}
-        self._size = 0
-
-    def of(self, crawl: int) -> set[int]:
-        return self._of.get(crawl) or set()
-
-    def add(self, crawl: int, keys: Iterable[int]) -> None:
-        known = self._of.setdefault(crawl, set())
-        before = len(known)
-        known.update(keys)
-        self._size += len(known) - before
-        if self._size > self.bound:
-            self._of = {crawl: set()}
-            self._size = 0
-
-    def forget(self, crawl: int) -> None:
-        self._size -= len(self._of.pop(crawl, ()))
 
 
 class Tx:
@@ -137,6 +113,7 @@ class Tx:
         self.new_refused: dict[int, list[int]] = {}
         self.used: Counter[int] = Counter()
         """Pages stored, by team."""
+        self.completed: list[CrawlId] = []
         self._news: list[News] = []
         self._crawls: dict[int, CrawlRow | None] = {}
         row = self.one("SELECT next_job, turn, global_open FROM gate WHERE id = 1")
@@ -157,6 +134,10 @@ class Tx:
             row = self.one(_LOAD_CRAWL, (crawl,))
             self._crawls[crawl] = CrawlRow(*row) if row else None
         return self._crawls[crawl]
+
+    def changed(self) -> list[CrawlRow]:
+        """Rows that are otherwise in memory than in the database so far."""
+        return [crawl for crawl in self._crawls.values() if crawl is not None and crawl.dirty]
 
     def tell(self, crawl: CrawlRow, kind: EventKind, job: int | None = None) -> None:
         """It happened: an event for the outbox, where somebody wants to be told of its kind."""
@@ -240,7 +221,9 @@ class Tx:
         if crawl.erase:
             self.execute("INSERT OR REPLACE INTO erasure VALUES (?, ?)", (crawl.id, self.now + ERASED_AFTER_US))
         crawl.dirty = True
-        if status is not CrawlStatus.COMPLETED:
+        if status is CrawlStatus.COMPLETED:
+            self.completed.append(CrawlId(crawl.id))
+        else:
             crawl.swept = 0  # something of it may run yet
         if not crawl.swept:
             self.execute("UPDATE queue SET closed = 1 WHERE crawl = ?", (crawl.id,))
@@ -251,10 +234,3 @@ class Tx:
             self.seen.add(crawl, keys)
         for crawl, keys in self.new_refused.items():
             self.refused.add(crawl, keys)
-
-
-def clean(text: str) -> str:
-    """Text a database takes: lone surrogates become U+FFFD, U+0000 goes."""
-    if text.isascii():
-        return text.replace("\0", "") if "\0" in text else text
-    return text.encode("utf-8", "replace").decode().replace("\0", "")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
+from perseid.store.quota import period_of
 from perseid.store.sqlite.connection import Connection
 
 
 def count_pages(connection: Connection, now: int, pages: Mapping[int, int]) -> None:
     """These came home, by team."""
-    period = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m")
+    period = period_of(now)
     connection.executemany(
         "INSERT INTO usage (team, period, pages, last_at) VALUES (?1, ?2, ?3, ?4)"
         " ON CONFLICT (team, period) DO UPDATE SET pages = pages + ?3, last_at = max(last_at, ?4)",

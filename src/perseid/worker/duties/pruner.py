@@ -1,11 +1,10 @@
-"""Let go of what nobody keeps any longer: crawls, caches, known URLs, the log of deliveries, and what is to be erased.
+"""Let go of what nobody keeps any longer: crawls, caches, known URLs, pages of sites, the log of deliveries, and what
+is to be erased.
 
 Bounded in each round; what is left is for the next one. Only a server runs it: on a laptop people prune by hand.
 """
 
 from __future__ import annotations
-
-import asyncio
 
 import msgspec
 
@@ -14,6 +13,7 @@ from perseid.model.ids import CrawlId
 from perseid.ports.blob import Blobs
 from perseid.ports.clock import Clock
 from perseid.ports.inspect import Inspect
+from perseid.ports.items import Items
 from perseid.ports.known import Known
 from perseid.ports.outbox import Outbox
 from perseid.ports.pages import PageCache
@@ -24,6 +24,8 @@ from perseid.worker.stop import Stop
 _BODIES_A_ROUND = 1_000
 _ERASURES_A_ROUND = 100
 _PRUNINGS_A_ROUND = 20
+_PAGES_AT_ONCE = 500
+_PAGES_A_ROUND = 20 * _PAGES_AT_ONCE
 
 
 class Shelves(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,7 @@ class Shelves(msgspec.Struct, frozen=True, kw_only=True):
     inspect: Inspect
     pages: PageCache
     known: Known
+    items: Items
     outbox: Outbox
     blobs: Blobs
 
@@ -42,6 +45,7 @@ class Keeping(msgspec.Struct, frozen=True, kw_only=True):
 
     cache_s: float
     known_s: float
+    page_s: float
     log_s: float
 
 
@@ -71,6 +75,14 @@ class Pruner:
         await self._shelves.known.forget_urls(now - int(keeping.known_s * 1_000_000))
         await self._shelves.known.forget_snapshots(now - int(keeping.known_s * 1_000_000))
         await self._shelves.outbox.expire_attempts(now - int(keeping.log_s * 1_000_000))
+        await self._drop_pages(now - int(keeping.page_s * 1_000_000))
+
+    async def _drop_pages(self, before_us: int) -> None:
+        """Of sites; and what their items lacked."""
+        for _ in range(_PAGES_A_ROUND // _PAGES_AT_ONCE):
+            if await self._shelves.items.forget_pages(fetched_before=before_us, limit=_PAGES_AT_ONCE) < _PAGES_AT_ONCE:
+                break
+        await self._shelves.items.forget_rates(before=before_us)
 
     async def erase(self) -> None:
         """Zero retention: bodies outside first, so that nothing is left when the store says that all is done."""
@@ -78,7 +90,7 @@ class Pruner:
         if not due:
             return
         for crawl in due:
-            await asyncio.to_thread(self._shelves.blobs.delete_prefix, str(crawl))
+            await self._shelves.blobs.delete_prefix(str(crawl))
         if not await self._shelves.store.erase(*due):
             self._telemetry.trouble("store.retry", f"{len(due)} crawls under zero retention wait to be erased: in use")
 
@@ -87,14 +99,12 @@ class Pruner:
 
         And of erased ones, which a worker may have written that was declared dead and was not.
         """
-        prefixes = await asyncio.to_thread(self._shelves.blobs.prefixes)
-        numbers = sorted(int(prefix) for prefix in prefixes)
-        ahead = [number for number in numbers if number > self._looked_at][:_BODIES_A_ROUND]
+        ahead = await self._shelves.blobs.prefixes(after=self._looked_at, limit=_BODIES_A_ROUND)
         for number in ahead:
             try:
                 gone = (await self._shelves.inspect.crawl_by_id(CrawlId(number))).erased
             except NotFound:
                 gone = True
             if gone:
-                await asyncio.to_thread(self._shelves.blobs.delete_prefix, str(number))
+                await self._shelves.blobs.delete_prefix(str(number))
         self._looked_at = ahead[-1] if len(ahead) == _BODIES_A_ROUND else 0

@@ -32,6 +32,15 @@ test("a whole site over several answers", async () => {
   assert.equal(job.data.length, PAGES);
 });
 
+test("what a job missed", async () => {
+  const started = await first.asyncCrawlUrl(`${SITE}/private/diary`, { limit: 5 });
+  await until(() => first.checkCrawlStatus(started.id), (job) => job.status === "completed");
+  assert.deepEqual((await first.checkCrawlErrors(started.id)).robotsBlocked, [`${SITE}/private/diary`]);
+  const batch = await first.asyncBatchScrapeUrls(URLS, { formats: ["markdown"] });
+  await until(() => first.checkBatchScrapeStatus(batch.id), (job) => job.status === "completed");
+  assert.deepEqual((await first.checkBatchScrapeErrors(batch.id)).errors, []);
+});
+
 test("a crawl with the options of its time", async () => {
   const job = await first.crawlUrl(SITE, {
     includePaths: ["^/blog"], maxDepth: 2, ignoreSitemap: true, limit: 10, allowBackwardLinks: true,

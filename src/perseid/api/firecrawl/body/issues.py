@@ -47,7 +47,7 @@ def issues_of(error: ValidationError, sent: Any) -> list[dict[str, Any]]:
 
 
 def _issue(detail: ErrorDetails, sent: Any) -> dict[str, Any]:
-    path = _path(detail["loc"], sent)
+    path = _path(detail["loc"], sent, absent=detail["type"] == "missing")
     code = _CODES.get(detail["type"], "invalid_type")
     if code == "unrecognized_keys":
         return {"code": code, "keys": path[-1:], "path": path[:-1], "message": f"Unrecognized key: {path[-1]}"}
@@ -63,14 +63,14 @@ def _said(message: str) -> str:
     return "Input should be an object" if " or instance of " in message else message
 
 
-def _path(loc: Sequence[int | str], sent: Any) -> list[int | str]:
-    """The location without the names that the model gives to members of a union."""
+def _path(loc: Sequence[int | str], sent: Any, *, absent: bool) -> list[int | str]:
+    """The location without the names that the model gives to members of a union; its end may be `absent`."""
     path: list[int | str] = []
     node = sent
     for place, part in enumerate(loc):
         if _holds(node, part):
             node = node[part]
-        elif not (isinstance(node, dict) and place == len(loc) - 1):
+        elif not (absent and isinstance(node, dict) and place == len(loc) - 1):
             continue
         path.append(part)
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match, Route
@@ -27,6 +27,7 @@ from perseid.api.firecrawl.routes import (
     ws,
 )
 from perseid.api.firecrawl.slash import OURS, Slashes
+from perseid.api.shortcut import Application
 
 Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 
@@ -34,13 +35,14 @@ Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 _NOUNS = (scrape, batch, crawl, preview, mapping, search, extract, parse, account, status, ws)
 
 
-def install(app: FastAPI) -> None:
+def install(app: Application) -> None:
     """Both versions, and answers in their form to whatever nobody routes below their paths."""
     app.add_middleware(Slashes)
     routers = [health.routes, *(noun.router(dialect) for dialect in (V2, V1) for noun in _NOUNS), absent.routes]
     for router in routers:
         app.include_router(router)
-    app.router.routes[:0] = [scrape.direct(dialect) for dialect in (V2, V1)]
+    for dialect in (V2, V1):
+        app.shorten("POST", f"{dialect.prefix}/scrape", scrape.direct(dialect))
     routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
     app.add_exception_handler(HTTPException, _unrouted(app.exception_handlers.get(HTTPException), routes))
 

@@ -19,7 +19,7 @@ from perseid.api.firecrawl.reading import body_of, parsed, reading_for, validate
 from perseid.api.firecrawl.route import WireRoute
 from perseid.api.firecrawl.serving import Base, InForce, Serving
 from perseid.api.firecrawl.translate.page import PagePlan, plan_page
-from perseid.api.firecrawl.translate.parse import FORMATS, check_file, check_options
+from perseid.api.firecrawl.translate.parse import FORMATS, UNSUPPORTED_TYPE, check_file, check_options
 from perseid.api.firecrawl.translate.unsupported import ignored
 from perseid.api.firecrawl.uploads import LIFETIME_S, MOST_BYTES, Uploads
 from perseid.api.firecrawl.wire.answers import ParseFormats, Scraped, Upload, Uploaded
@@ -29,9 +29,9 @@ from perseid.api.firecrawl.wire.instant import iso
 from perseid.config.settings import Settings
 from perseid.content.conversion import office_installed
 from perseid.errors import ScrapeFailed
+from perseid.model.verdict import FailureCode
 from perseid.runtime.service import Service
 
-_NO_ANSWERS = "Nothing is asked of a language model about a file that was sent."
 _UPLOAD_EXAMPLE = {"filename": "report.pdf", "contentType": "application/pdf"}
 
 
@@ -133,9 +133,13 @@ async def _sent(request: Request, uploads: Uploads, team: int, settings: Setting
 
 async def _converted(service: Service, sent: _Sent, page: PagePlan) -> dict[str, Any]:
     try:
-        document = await service.upload(sent.data, sent.filename, sent.content_type, page.options)
+        document = await service.upload(
+            sent.data, sent.filename, sent.content_type, page.options, timeout_s=page.timeout_s
+        )
     except ScrapeFailed as failed:
+        if failed.failure == FailureCode.UNSUPPORTED_FILE.value:
+            raise WireError(400, failed.reason, UNSUPPORTED_TYPE) from failed
         raise scrape_error(failed.failure, failed.reason) from failed
-    warnings = (*page.warnings, *ignored(sent.options), *((_NO_ANSWERS,) if page.options.asks else ()))
-    asked = Asked(nothing=page.nothing)
+    asked = Asked(nothing=page.nothing, credits=page.credits)
+    warnings = (*page.warnings, *ignored(sent.options))
     return wire_document(document, asked, scrape_id=str(uuid4()), warnings=warnings)

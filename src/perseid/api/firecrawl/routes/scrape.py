@@ -3,8 +3,9 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perseid.api.auth import Called, Caller
 from perseid.api.auth import caller as caller_of
@@ -14,6 +15,7 @@ from perseid.api.firecrawl.body.url import with_scheme
 from perseid.api.firecrawl.dialect import Dialect
 from perseid.api.firecrawl.documenting import answers, takes
 from perseid.api.firecrawl.errors import WireError, answer, wire_error
+from perseid.api.firecrawl.familiar import Familiar, Wish
 from perseid.api.firecrawl.reading import body_of
 from perseid.api.firecrawl.route import WireRoute
 from perseid.api.firecrawl.serving import JobUid, Serving, service_of, uid_of
@@ -22,6 +24,7 @@ from perseid.api.firecrawl.translate.page import plan_page
 from perseid.api.firecrawl.wire.answers import Scraped as ScrapedAnswer
 from perseid.api.firecrawl.wire.document import wire_document
 from perseid.api.firecrawl.wire.failure import hollow_error, is_hollow, scrape_error
+from perseid.api.shortcut import VARY
 from perseid.errors import NotFound
 from perseid.model.terms import Terms
 from perseid.runtime.service import Scraped, Service
@@ -44,7 +47,7 @@ def router(dialect: Dialect) -> APIRouter:
         service: Serving,
         body: Annotated[Scrape, Depends(body_of(dialect.scrape))],
     ) -> Response:
-        return await _scraped(dialect, caller, service, body)
+        return await _scraped(dialect, caller, service, Wish(body, plan_page(body, service.settings)))
 
     @routes.get(
         "/scrape/{job_id}",
@@ -67,22 +70,29 @@ def router(dialect: Dialect) -> APIRouter:
     return routes
 
 
-def direct(dialect: Dialect) -> Route:
-    """The route that is asked most, without the framework's search for arguments; the other one describes it."""
-    read = body_of(dialect.scrape)
+def direct(dialect: Dialect) -> ASGIApp:
+    """The route above, for the short way of the application."""
+    familiar = Familiar(dialect.scrape)
 
-    async def handle(request: Request) -> Response:
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
         try:
             who = await caller_of(request)
-            return await _scraped(dialect, who, service_of(request), await read(request))
+            service = service_of(request)
+            wish = familiar.read(await request.body(), request.app.state.settings)
+            response = await _scraped(dialect, who, service, wish)
+        except ClientDisconnect:
+            return
         except Exception as error:  # noqa: BLE001 - as in `WireRoute`
-            return wire_error(error, request.url.path).response()
+            response = wire_error(error, scope["path"]).response()
+        response.raw_headers.append(VARY)
+        await response(scope, receive, send)
 
-    return Route(f"{dialect.prefix}/scrape", handle, methods=["POST"])
+    return handle
 
 
-async def _scraped(dialect: Dialect, caller: Caller, service: Service, body: Scrape) -> Response:
-    page = plan_page(body, service.settings)
+async def _scraped(dialect: Dialect, caller: Caller, service: Service, wish: Wish) -> Response:
+    body, page = wish
     terms = scrape_terms(body, page, team=caller.team, version=dialect.name)
     found = await service.scrape(with_scheme(body.url), page.options, terms, timeout_s=page.timeout_s)
     if found.document is None:

@@ -37,7 +37,8 @@ def router(dialect: Dialect) -> APIRouter:
 
 
 def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
-    """The routes of crawls and those of batches differ in nothing but their address."""
+    """The routes of crawls and those of batches differ in little but their address."""
+    never = (400,) if dialect.strict_ids else ()
 
     @routes.get(
         f"{path}/{{job_id}}",
@@ -60,10 +61,10 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         f"{path}/{{job_id}}",
         name=f"cancel_{name}",
         summary=f"Call a {name} off; what it has is kept",
-        responses=answers(Cancelled, 404, 409, bare=True),
+        responses=answers(Cancelled, *never, 404, 409, bare=True),
     )
     async def cancel(job_id: JobUid, caller: Called, service: Serving) -> Response:
-        job = await _named(service, caller.team, job_id, bare=True)
+        job = await _named(service, caller.team, job_id, strict=dialect.strict_ids, bare=True)
         if job.status is not CrawlStatus.CANCELLED and not await service.cancel(job):
             raise WireError(409, OVER, bare=True)
         return answer({"status": "cancelled"})
@@ -72,10 +73,10 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         f"{path}/{{job_id}}/errors",
         name=f"{name}_errors",
         summary=f"The pages that a {name} does not have, and why",
-        responses=answers(JobErrors, 404),
+        responses=answers(JobErrors, *(never if name == "crawl" else ()), 404),
     )
     async def errors(job_id: JobUid, caller: Called, service: Serving) -> Response:
-        job = await _named(service, caller.team, job_id)
+        job = await _named(service, caller.team, job_id, strict=dialect.strict_ids and name == "crawl")
         missed = Missed(
             failures=await service.failures(job, limit=_MOST_ERRORS),
             refused=await service.jobs(JobFilter(caller.team, job.uid, End.DENIED), limit=_MOST_ERRORS),
@@ -83,11 +84,16 @@ def _add(routes: APIRouter, dialect: Dialect, path: str, name: str) -> None:
         )
         return answer(error_list(job, asked_of(terms_of(job)), missed))
 
+    if dialect.errors_by_delete:
+        routes.delete(f"{path}/{{job_id}}/errors", include_in_schema=False)(errors)
 
-async def _named(service: Service, team: int, job_id: JobUid, *, bare: bool = False) -> Crawl:
-    """Here what is no id is the id of no job."""
+
+async def _named(service: Service, team: int, job_id: JobUid, *, strict: bool, bare: bool = False) -> Crawl:
+    """What is no id is the id of no job, unless it is to be told from one."""
     try:
         uid = uid_of(job_id)
     except WireError:
+        if strict:
+            raise
         raise WireError(404, JOB_NOT_FOUND, bare=bare) from None
     return await job_of(service, team, uid, bare=bare)

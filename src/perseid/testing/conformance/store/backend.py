@@ -6,24 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from perseid.model.ids import CrawlId
-from perseid.ports.inspect import Inspect
-from perseid.ports.known import Known
-from perseid.ports.outbox import Outbox
-from perseid.ports.store import HostDefaults, Store
-from perseid.ports.teams import Teams
+from perseid.ports.store import HostDefaults
+from perseid.ports.truth import Truth
 
 SECOND = 1_000_000
 """In µs, as all times of the store."""
-
-
-class Truth(Store, Inspect, Teams, Protocol):
-    """All sides of a store in one object."""
-
-    @property
-    def outbox(self) -> Outbox: ...
-
-    @property
-    def known(self) -> Known: ...
 
 
 class HandClock:

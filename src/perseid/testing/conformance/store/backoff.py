@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from perseid.model.crawl import CrawlStatus
-from perseid.ports.store import Again, HostDefaults, HostNote, Lease
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again, HostNote, Lease
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, host_of
 

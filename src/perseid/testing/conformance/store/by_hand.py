@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from perseid.model.crawl import CrawlKind, CrawlStatus
 from perseid.model.ids import JobId
-from perseid.ports.store import HostDefaults, Lease, NewCrawl, NewUrl
+from perseid.ports.store import HostDefaults, NewCrawl
+from perseid.ports.work import Lease, NewUrl
 from perseid.testing.conformance.store.backend import SECOND, HandClock
 from perseid.testing.conformance.store.desk import Desk
 from perseid.testing.conformance.store.moves import SOME_URLS, UNIVERSE
@@ -100,6 +101,15 @@ class ByHand(RuleBasedStateMachine):
         expected = sum(crawl.cancel(key) for key in chosen)
         assert self.run(self.desks[side].store.cancel_jobs(list(chosen.values()))) == expected
         crawl.settle()
+
+    @precondition(lambda self: self.oracle.crawls)
+    @rule(side=sides, pick=picks, paused=st.sampled_from([False, False, True]))
+    def pause(self, side: int, pick: int, *, paused: bool) -> None:
+        crawl = self._pick(pick)
+        expected = crawl.status is CrawlStatus.SCRAPING and crawl.paused is not paused
+        assert self.run(self.desks[side].store.pause(crawl.id, paused=paused)) is expected
+        if expected:
+            crawl.paused = paused
 
     def _choose(self, pick: int, which: set[int]) -> tuple[CrawlModel, dict[int, JobId]]:
         """Some jobs of a crawl: their numbers by their keys."""

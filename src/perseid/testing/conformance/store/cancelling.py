@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.job import JobState
-from perseid.ports.store import Again, HostDefaults
+from perseid.ports.store import Beat, HostDefaults
+from perseid.ports.work import Again
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, links, page
 
@@ -86,9 +87,9 @@ async def test_dropped_urls_are_cancelled_not_failed(desk: Desk) -> None:
 async def test_a_beat_names_the_crawls_that_ended(desk: Desk) -> None:
     cancelled, running = await desk.start("a", "b"), await desk.start("a")
     await desk.claim_all()
-    assert await desk.store.beat(desk.worker) == set()
+    assert await desk.store.beat(desk.worker) == Beat(set())
     await desk.store.cancel(cancelled)
-    assert await desk.store.beat(desk.worker) == {cancelled}
+    assert await desk.store.beat(desk.worker) == Beat({cancelled})
     assert running != cancelled
 
 

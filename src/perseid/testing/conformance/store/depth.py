@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
-from perseid.ports.store import Done, Failed, Finished, HostDefaults, Lease, NewUrl
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Done, Failed, Finished, Lease, NewUrl
 from perseid.testing.conformance.store.backend import NewBackend
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, document, ended, key_of, kickoff, page, sitemap
 
@@ -274,7 +275,7 @@ def test_what_is_admitted_depends_on_no_timing(new_backend: NewBackend) -> None:
     async def depths(desk: Desk, crawl: CrawlId) -> dict[str, int]:
         return {job.url: job.depth for job in await desk.jobs(crawl)}
 
-    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(GRAPHS, st.integers(0, 5), st.frozensets(NODES, max_size=2), st.integers(0, 2**32), st.booleans())
     def same_as_breadth_first(graph: Graph, most: int, lost: frozenset[int], seed: int, one_a_host: bool) -> None:
         found = crawl_once(new_backend, Site(graph, most, lost), seed, depths, one_a_host=one_a_host)
@@ -289,7 +290,7 @@ def test_what_is_brought_home_through_redirects_depends_on_no_timing(new_backend
 
     moves = st.dictionaries(st.integers(6, 11), st.integers(0, 5), max_size=6)
 
-    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(GRAPHS, st.integers(0, 5), moves, st.integers(0, 2**32))
     def same_as_breadth_first(graph: Graph, most: int, moved: Mapping[int, int], seed: int) -> None:
         site = Site(graph, most, frozenset(), moved)

@@ -14,18 +14,10 @@ from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import TERMINAL, JobKind, JobState
 from perseid.model.verdict import Denial, DenialReason, Denied
 from perseid.ports.inspect import JobView
-from perseid.ports.store import (
-    Done,
-    End,
-    Finished,
-    HostDefaults,
-    Lease,
-    NewCrawl,
-    NewUrl,
-    StepResult,
-    StoredDocument,
-)
-from perseid.testing.conformance.store.backend import Backend, HandClock, NewBackend, Truth
+from perseid.ports.store import HostDefaults, NewCrawl, StepResult
+from perseid.ports.truth import Truth
+from perseid.ports.work import Done, End, Finished, Lease, NewUrl, StoredDocument
+from perseid.testing.conformance.store.backend import Backend, HandClock, NewBackend
 
 FREE = HostDefaults(max_active=1_000_000, interval_us=0, global_interval_us=0)
 """Hosts that hold nobody back, for tests about something else."""
@@ -34,6 +26,7 @@ HOME = "https://site.example/"
 _numbers = count()
 CHECK_AT_MOST = 100
 """Crawls that the closing check looks at, the newest."""
+NO_PAGES = frozenset({JobKind.SITEMAP, JobKind.EXPAND})
 LOOK_AT_MOST = 500
 """Jobs of a crawl up to which the closing check counts them one by one."""
 
@@ -191,7 +184,7 @@ class Desk:
 
     async def states(self, crawl: CrawlId) -> dict[str, JobState]:
         """State of each page of a crawl, by the URL it is known under."""
-        return {job.url: job.state for job in await self.jobs(crawl) if job.kind is not JobKind.SITEMAP}
+        return {job.url: job.state for job in await self.jobs(crawl) if job.kind not in NO_PAGES}
 
     async def documents(self, crawl: CrawlId) -> list[str]:
         """URLs of all documents, in the order of the listing."""
@@ -226,7 +219,7 @@ class Desk:
         assert len(await self.documents(crawl)) == counts.documents
         if crawl in self.uncounted:
             return
-        pages = Counter(job.state for job in jobs if job.kind is not JobKind.SITEMAP)
+        pages = Counter(job.state for job in jobs if job.kind not in NO_PAGES)
         assert pages[JobState.COMPLETED] == counts.done
         assert pages[JobState.FAILED] == counts.failed
         assert pages[JobState.DUPLICATE] == counts.duplicate

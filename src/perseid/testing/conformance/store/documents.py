@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from perseid.model.job import JobState
-from perseid.ports.store import Done, Failed, StoredDocument
+from perseid.ports.work import Done, Failed, StoredDocument
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import FREE, HOME, Bench, Desk, document, ended, page
 

@@ -8,7 +8,7 @@ from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.terms import EventKind, Terms, Webhook
 from perseid.ports.outbox import Attempt
-from perseid.ports.store import Again, Done, Failed, Finished, Lease, StoredDocument
+from perseid.ports.work import Again, Done, Failed, Finished, Lease, StoredDocument
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk, denied, document, ended, page
 

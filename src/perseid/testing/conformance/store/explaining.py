@@ -5,7 +5,7 @@ from __future__ import annotations
 from perseid.model.ids import CrawlId
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.inspect import Explanation
-from perseid.ports.store import Again, Done, Failed, Refused
+from perseid.ports.work import Again, Done, Failed, Refused
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Desk, denied, document, key_of, page
 

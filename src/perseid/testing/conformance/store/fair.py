@@ -116,3 +116,25 @@ async def test_a_worker_of_few_kinds_sees_past_teams_with_others(desk: Desk) -> 
     crawl = await desk.start("a", team=99)
     assert [lease.crawl for lease in await desk.claim(5, kinds=[JobKind.PAGE])] == [crawl]
     assert len(await desk.claim_all()) == 58
+
+
+async def test_crawls_share_by_their_priority_and_none_is_left_out(desk: Desk) -> None:
+    crawls = {
+        priority: await desk.start(*(f"p{priority}-{n}" for n in range(100)), priority=priority)
+        for priority in (9, 5, 0, 99)
+    }
+    got: Counter[int] = Counter()
+    for _ in range(69):
+        lease = await desk.one()
+        got[lease.crawl] += 1
+        await desk.finish(lease)
+    # By 10, 2, 1 and, of one that asks for more than there is, 10.
+    for priority, share in {9: 30, 5: 6, 0: 3, 99: 30}.items():
+        assert abs(got[crawls[priority]] - share) <= 2, got
+
+
+async def test_many_at_once_are_shared_by_priority_too(desk: Desk) -> None:
+    urgent = await desk.start(*(f"u{n}" for n in range(100)), priority=9)
+    await desk.start(*(f"o{n}" for n in range(100)))
+    first = Counter(lease.crawl for lease in await desk.claim(48))
+    assert 36 <= first[urgent] <= 44

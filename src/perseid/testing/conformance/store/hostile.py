@@ -6,7 +6,7 @@ import pytest
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.verdict import Denial, DenialReason, Denied
-from perseid.ports.store import Again, Done, Failed, Finished, HostNote, Lease, StoredDocument
+from perseid.ports.work import Again, Done, Failed, Finished, HostNote, Lease, StoredDocument
 from perseid.testing.conformance.store.desk import HOME, Desk, document, ended, key_of, page
 
 BAD = ["a\x00b", "a\ud800b", "\udfff\ud800", "\x00", "\U0010ffff\ufffe", "x" * 100_000]

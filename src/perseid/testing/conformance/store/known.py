@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perseid.ports.known import Snapshot
-from perseid.ports.store import Done, Failed
+from perseid.ports.work import Done, Failed
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Desk, document, page
 

@@ -9,7 +9,7 @@ from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import WorkerId
 from perseid.model.job import JobKind, JobState
 from perseid.model.verdict import Denial, DenialReason
-from perseid.ports.store import Failed, Refused
+from perseid.ports.work import Failed, Refused
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import (
     HOME,

@@ -6,7 +6,7 @@ import asyncio
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.verdict import Denial, DenialReason
-from perseid.ports.store import Refused
+from perseid.ports.work import Refused
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, kickoff, links, page, sitemap
 
 LIMIT_REACHED = "LIMIT_REACHED"

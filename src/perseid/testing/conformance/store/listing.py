@@ -9,7 +9,8 @@ import pytest
 from perseid.model.crawl import CrawlKind, CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind, JobState
-from perseid.ports.store import Again, Failed, HostDefaults, HostNote
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again, Failed, HostNote
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, document, kickoff, page, sitemap
 

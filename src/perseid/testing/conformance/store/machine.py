@@ -12,7 +12,8 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from perseid.model.crawl import CrawlKind, CrawlStatus
 from perseid.model.job import JobKind
-from perseid.ports.store import Done, Finished, HostNote, NewUrl
+from perseid.ports.store import Beat
+from perseid.ports.work import Done, Finished, HostNote, NewUrl
 from perseid.testing.conformance.store.backend import SECOND, HandClock, NewBackend
 from perseid.testing.conformance.store.by_hand import DEFAULTS, ByHand, picks, sides
 from perseid.testing.conformance.store.desk import Desk, denied, document
@@ -68,7 +69,7 @@ class StoreMachine(ByHand):
         jobs = plan.jobs()
         started = self.desks[side].start_with(
             jobs,
-            kind=CrawlKind.BATCH if plan.is_batch else CrawlKind.CRAWL,
+            kind=plan.kind,
             team=plan.team,
             limit=plan.limit,
             max_discovery_depth=plan.most,
@@ -84,6 +85,7 @@ class StoreMachine(ByHand):
             plan.delay_us,
             tuple(url.key for url in jobs),
             is_batch=plan.is_batch,
+            is_run=plan.kind is CrawlKind.SEED,
         )
         if plan.is_batch:
             model.enlist(jobs, self._numbers(model))
@@ -238,7 +240,7 @@ class StoreMachine(ByHand):
             for held in self.oracle.held.values()
             if held.worker == worker and self.oracle.crawls[held.lease.crawl].status is not CrawlStatus.SCRAPING
         }
-        assert self.run(self.desks[side].store.beat(worker)) == ended
+        assert self.run(self.desks[side].store.beat(worker)) == Beat(ended)
 
     @rule(us=st.sampled_from([1, SECOND // 2, SECOND, 3 * SECOND, 10 * SECOND, 121 * SECOND]))
     def time_passes(self, us: int) -> None:
@@ -273,6 +275,9 @@ class StoreMachine(ByHand):
 
     def everything_comes_to_its_end(self) -> None:
         """Whatever happened, working on ends every crawl that runs."""
+        for crawl in self.oracle.running():
+            self.run(self.desks[0].store.pause(crawl.id, paused=False))
+            crawl.paused = False
         for _ in range(3_000):
             for held in list(self.oracle.held.values()):
                 self.finish(side=0, pick=0, ends=[Outcome("done")])
@@ -303,6 +308,7 @@ class StoreMachine(ByHand):
         seen = await desk.look(crawl.id)
         counts = seen.counts
         assert seen.status is crawl.status
+        assert seen.paused is crawl.paused
         if crawl.status is not CrawlStatus.CANCELLED:
             assert counts.open == crawl.open
         assert counts.discovered == sum(job.is_page for job in crawl.jobs.values())

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denial, DenialReason
-from perseid.ports.store import Again, Done, End, Failed, Finished, HostNote, Lease, NewUrl, Refused
+from perseid.ports.work import Again, Done, End, Failed, Finished, HostNote, Lease, NewUrl, Refused
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import denied, document, kickoff, page, sitemap
 from perseid.testing.conformance.store.oracle import CrawlModel
@@ -31,7 +32,11 @@ class Plan(NamedTuple):
     concurrency: int | None
     delay_us: int
     team: int
-    is_batch: bool
+    kind: CrawlKind
+
+    @property
+    def is_batch(self) -> bool:
+        return self.kind is CrawlKind.BATCH
 
     @property
     def limit(self) -> int | None:
@@ -39,10 +44,10 @@ class Plan(NamedTuple):
 
     @property
     def most(self) -> int | None:
-        return self.bounds[1] if self.bounds[0] == "depth" and not self.is_batch else None
+        return self.bounds[1] if self.bounds[0] == "depth" and self.kind is CrawlKind.CRAWL else None
 
     def jobs(self) -> list[NewUrl]:
-        match "pages" if self.is_batch else self.begin:
+        match self.begin if self.kind is CrawlKind.CRAWL else "pages":
             case "kickoff":
                 return [kickoff()]
             case "sitemap":
@@ -62,7 +67,7 @@ PLANS = st.builds(
     st.none() | st.integers(1, 3),
     st.sampled_from([0, 0, 0, SECOND]),
     st.integers(1, 2),
-    st.sampled_from([False, False, True]),
+    st.sampled_from([CrawlKind.CRAWL, CrawlKind.CRAWL, CrawlKind.BATCH, CrawlKind.SEED]),
 )
 
 
@@ -107,7 +112,8 @@ def bring_home(lease: Lease, crawl: CrawlModel, outcome: Outcome) -> Finished:
         "moved": Again(host=HOSTS[len(urls) % len(HOSTS)], hops=b"h", delay_us=SECOND if flag else 0),
         "throttled": Again(),
     }
-    links = list(urls) if kind == "done" else []
+    # With a maximum depth several lawful ends would be left.
+    links = list(urls) if kind == "done" or (kind in {"again", "later"} and crawl.most is None) else []
     if not is_page:
         links = [url._replace(sitemap=True) for url in links] if crawl.most is None else []
     return Finished(

@@ -10,7 +10,8 @@ from perseid.model.ids import JobId
 from perseid.model.job import JobKind, JobState
 from perseid.model.terms import EventKind
 from perseid.ports.outbox import Attempt
-from perseid.ports.store import Again, Failed, HostDefaults, HostNote, Lease, Refused
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again, Failed, HostNote, Lease, Refused
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, document, ended, kickoff, links, page, sitemap
 from perseid.testing.conformance.store.desk import denied as refusal

@@ -13,7 +13,7 @@ from typing import Literal
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId, LockToken, WorkerId
 from perseid.model.job import JobKind, JobState
-from perseid.ports.store import Again, Done, Failed, Finished, Lease, NewUrl, Refused
+from perseid.ports.work import Again, Done, Failed, Finished, Lease, NewUrl, Refused
 from perseid.testing.conformance.store.backend import SECOND
 
 State = Literal["waiting", "leased", "done", "failed", "duplicate", "denied", "cancelled"]
@@ -66,6 +66,9 @@ class CrawlModel:
     """In the order of the listing; a job that is retried gives its place up."""
     is_batch: bool = False
     """Its keys are the numbers of its jobs: they are learnt from the store."""
+    is_run: bool = False
+    """Of a seed: a redirect changes nothing."""
+    paused: bool = False
     not_before: int = 0
     surely_open: int = 0
 
@@ -150,7 +153,7 @@ class CrawlModel:
 
     def arrive(self, key: int, finished: Finished, document: str | None) -> None:
         """A page is here, unless its redirect ended on a page that the crawl has or will have."""
-        final = finished.final_key
+        final = None if self.is_run else finished.final_key
         owner = self.aliases.get(final, final) if final is not None else key
         if owner not in self.jobs:
             self.aliases[owner] = key
@@ -250,6 +253,7 @@ class Oracle:
             crawl = self.crawls[lease.crawl]
             job = crawl.jobs[lease.key]
             assert crawl.status is CrawlStatus.SCRAPING, "a job of an ended crawl was claimed"
+            assert not crawl.paused, "a job of a paused crawl was claimed"
             assert job.state == "waiting", f"a job that is {job.state} was claimed"
             assert job.due <= now, "a job was claimed before its time"
             assert (lease.attempts, lease.stalls, lease.host) == (job.attempts, job.stalls, job.host)
@@ -280,7 +284,11 @@ class Oracle:
         found = []
         for crawl in self.crawls.values():
             team = self.teams.get(crawl.team)
-            if crawl.status is not CrawlStatus.SCRAPING or (team is not None and self._team_leases(crawl.team) >= team):
+            if (
+                crawl.status is not CrawlStatus.SCRAPING
+                or crawl.paused
+                or (team is not None and self._team_leases(crawl.team) >= team)
+            ):
                 continue
             full = self._page_leases(crawl.id) >= self._most_of_crawl(crawl) or crawl.surely_open > now
             for job in crawl.jobs.values():
@@ -337,6 +345,7 @@ class Oracle:
                 job.state, job.due = "waiting", now + again.delay_us
                 job.attempts += again.attempted
                 job.host = again.host or job.host
+                crawl.offer(finished.urls)
 
     def give_back(self, lock: LockToken, now: int) -> None:
         """Reaped: back to waiting, with a stall; a job that stalled too often fails."""
@@ -355,4 +364,6 @@ class Oracle:
 
     @property
     def waiting(self) -> bool:
-        return any(job.state == "waiting" for crawl in self.running() for job in crawl.jobs.values())
+        """Something that is not paused."""
+        crawls = (crawl for crawl in self.running() if not crawl.paused)
+        return any(job.state == "waiting" for crawl in crawls for job in crawl.jobs.values())

@@ -6,7 +6,7 @@ from perseid.model.crawl import CrawlKind
 from perseid.model.terms import EventKind
 from perseid.model.verdict import Denial, DenialReason
 from perseid.ports.outbox import Attempt, Event
-from perseid.ports.store import Again, Failed, Refused
+from perseid.ports.work import Again, Failed, Refused
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk, denied, document, ended, kickoff, page, sitemap
 

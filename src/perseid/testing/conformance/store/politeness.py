@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perseid.ports.store import Done, HostDefaults, HostNote
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Done, HostNote
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, document, ended, host_of, page
 

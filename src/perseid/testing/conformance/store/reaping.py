@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from perseid.model.crawl import CrawlStatus
-from perseid.model.job import JobState
-from perseid.ports.store import Again
+from perseid.model.job import JobKind, JobState
+from perseid.ports.store import Beat, Drain
+from perseid.ports.work import Again
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Desk, ended, links, page
 
@@ -24,6 +25,16 @@ async def test_the_jobs_of_a_dead_worker_come_back_once(desk: Desk) -> None:
     assert (await desk.look(crawl)).counts.done == 3
 
 
+async def test_a_worker_can_ask_what_it_holds(desk: Desk) -> None:
+    await desk.start("a", "b", "c")
+    other = await desk.store.register("there", 7, 1)
+    leases = await desk.claim(2)
+    await desk.claim(1, worker=other)
+    assert await desk.store.held(desk.worker) == sorted(leases, key=lambda lease: lease.job)
+    await desk.step([ended(leases[0])])
+    assert await desk.store.held(desk.worker) == leases[1:]
+
+
 async def test_a_reaped_worker_writes_nothing_more(desk: Desk) -> None:
     crawl = await desk.start("a", "b")
     (lost,) = await desk.claim(1)
@@ -37,7 +48,7 @@ async def test_a_reaped_worker_writes_nothing_more(desk: Desk) -> None:
 
 
 async def test_a_reaped_worker_learns_it_from_its_beat(desk: Desk) -> None:
-    assert await desk.store.beat(desk.worker) == set()
+    assert await desk.store.beat(desk.worker) == Beat(set())
     await desk.store.reap([desk.worker])
     assert await desk.store.beat(desk.worker) is None
     assert desk.worker not in {seen.id for seen in await desk.store.workers()}
@@ -73,7 +84,45 @@ async def test_an_expired_lease_is_reaped_whoever_holds_it(desk: Desk) -> None:
     assert await desk.store.reap([]) == 1
     assert not await desk.finish(lease)
     assert (await desk.one()).stalls == 1
-    assert await desk.store.beat(desk.worker) == set(), "its worker is not dead"
+    assert await desk.store.beat(desk.worker) == Beat(set()), "its worker is not dead"
+
+
+async def test_a_job_that_came_back_to_the_end_of_its_lane_is_found_there(desk: Desk) -> None:
+    crawl = await desk.start(*(f"page-{number}" for number in range(1200)))
+    dead = await desk.store.register("there", 7, 1)
+    lost = {lease.url for lease in await desk.claim(3, worker=dead)}
+    for _ in range(4):
+        await desk.step([ended(lease) for lease in await desk.claim(200)])
+    assert await desk.store.reap([dead]) == 3
+    seen: set[str] = set()
+    while leases := await desk.claim(7):
+        seen |= {lease.url for lease in leases}
+        await desk.step([ended(lease) for lease in leases])
+    assert lost <= seen
+    assert (await desk.look(crawl)).status is CrawlStatus.COMPLETED
+
+
+async def test_a_worker_asked_to_go_learns_it_from_its_beat_and_is_given_no_more(desk: Desk) -> None:
+    crawl = await desk.start("a", "b", "c")
+    here = await desk.store.register("there", 7, 1, slots=4, version="1.2", kinds=(JobKind.PAGE,))
+    lease = await desk.one(worker=here)
+    assert await desk.store.drain(here, Drain.REPLACE)
+    seen = next(seen for seen in await desk.store.workers() if seen.id == here)
+    assert (seen.slots, seen.version, seen.kinds, seen.drain) == (4, "1.2", 1 << JobKind.PAGE, Drain.REPLACE)
+    assert await desk.claim(5, worker=here) == []
+    assert await desk.store.beat(here) == Beat(set(), Drain.REPLACE)
+    assert await desk.finish(lease), "what it has begun it finishes"
+    assert (await desk.look(crawl)).counts.done == 1
+    assert await desk.store.drain(here, Drain.NO)
+    assert await desk.store.beat(here) == Beat(set())
+    assert len(await desk.claim(5, worker=here)) == 2
+
+
+async def test_who_is_no_worker_can_not_be_asked_to_go(desk: Desk) -> None:
+    gone = await desk.store.register("there", 7, 1, slots=4)
+    await desk.store.reap([gone])
+    assert not await desk.store.drain(gone, Drain.LEAVE)
+    assert not await desk.store.drain(desk.worker, Drain.LEAVE), "it has no slots: it runs what its callers wait for"
 
 
 async def test_an_expired_lease_nobody_took_may_still_finish(desk: Desk) -> None:

@@ -9,7 +9,7 @@ import pytest
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobState
-from perseid.ports.store import Done, Failed, Finished, Lease
+from perseid.ports.work import Done, Failed, Finished, Lease
 from perseid.testing.conformance.store.desk import HOME, Desk, document, ended, key_of, page
 
 

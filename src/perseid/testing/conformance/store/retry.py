@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.job import JobKind, JobState
-from perseid.ports.store import Again, HostDefaults
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, kickoff, page
 

@@ -6,7 +6,8 @@ import pytest
 
 from perseid.errors import NotFound, StoreError
 from perseid.ports.inspect import HostView
-from perseid.ports.store import HostDefaults, HostNote
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import HostNote
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk, ended
 

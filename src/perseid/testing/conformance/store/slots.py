@@ -10,7 +10,8 @@ import pytest
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
 from perseid.model.job import JobKind
-from perseid.ports.store import Again, Failed, HostDefaults, Lease
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again, Failed, Lease
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, page, sitemap
 

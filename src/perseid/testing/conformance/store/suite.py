@@ -11,30 +11,43 @@ import pytest
 import pytest_asyncio
 
 from perseid.testing.conformance.store import (
+    alarms,
     backoff,
+    blocks,
+    cached,
     cancelling,
+    collected,
+    collecting,
     depth,
     documents,
     erasing,
     explaining,
     fair,
+    harvests,
     hostile,
     known,
     lifecycle,
     limit,
+    lines,
     listing,
     machine,
     operating,
     order,
     outbox,
     politeness,
+    publishing,
+    quota,
     reaping,
     redirect,
+    rereading,
     retry,
     rules,
+    runs,
+    seeding,
     slots,
     teams,
     terms,
+    tickets,
     twin,
     unruly,
     upkeep,
@@ -54,6 +67,7 @@ ROOMS: tuple[ModuleType, ...] = (
     order,
     fair,
     slots,
+    blocks,
     politeness,
     backoff,
     rules,
@@ -64,17 +78,28 @@ ROOMS: tuple[ModuleType, ...] = (
     depth,
     cancelling,
     operating,
+    runs,
+    publishing,
+    collected,
+    seeding,
+    tickets,
     reaping,
     documents,
     listing,
     teams,
+    quota,
     explaining,
     upkeep,
     twin,
     hostile,
     outbox,
     known,
+    cached,
     erasing,
+    alarms,
+    harvests,
+    rereading,
+    lines,
 )
 
 
@@ -90,6 +115,7 @@ def store_suite(new_backend: NewBackend) -> dict[str, object]:
                 assert name not in found, f"two tests are called {name}"
                 found[name] = test
     found["TestAnySequence"] = machine.machine_test(new_backend)
+    found["TestAnyHarvest"] = collecting.collecting_test(new_backend)
     return found
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from perseid.errors import NotFound, StoreError
 from perseid.model.crawl import CrawlKind
-from perseid.ports.store import Done, Failed
 from perseid.ports.teams import Load, Team, Usage
+from perseid.ports.work import Done, Failed
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk, document, ended
 

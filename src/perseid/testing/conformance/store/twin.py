@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from perseid.model.crawl import CrawlStatus
-from perseid.ports.store import Lease
+from perseid.model.job import JobKind
+from perseid.ports.store import Beat
+from perseid.ports.work import Lease, NewUrl
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, links, page
 
@@ -31,7 +33,7 @@ async def test_a_cancel_reaches_the_other(desk: Desk, bench: Bench) -> None:
     crawl = await desk.start("a", "b")
     lease = await twin.one()
     await desk.store.cancel(crawl)
-    assert await twin.store.beat(twin.worker) == {crawl}
+    assert await twin.store.beat(twin.worker) == Beat({crawl})
     assert not await twin.finish(lease)
     assert await twin.claim(5) == []
 
@@ -108,3 +110,22 @@ async def test_time_is_the_stores_own(desk: Desk, bench: Bench) -> None:
     lease = await desk.one(lease_us=SECOND)
     desk.clock.now = lease.expires_at + 1
     assert await twin.store.reap([]) == 1
+
+
+async def test_work_of_a_kind_nobody_here_knows_waits_for_who_does(desk: Desk, bench: Bench) -> None:
+    """While a fleet is upgraded, newer processes may begin what older ones have never heard of."""
+    crawl = await desk.start("a", "b")
+    lease = await desk.one()
+    await desk.backend.execute(f"UPDATE queue SET class = 9 WHERE crawl = {crawl}")  # noqa: S608 - a number
+    twin = await bench.twin(desk)
+    assert await twin.claim(5) == []
+    assert await desk.claim(5) == []
+    await desk.backend.execute(f"UPDATE queue SET class = {int(JobKind.PAGE)} WHERE crawl = {crawl}")  # noqa: S608 - numbers
+    assert await desk.finish(lease)
+    assert len(await twin.claim(5)) == 1
+
+
+async def test_a_worker_claims_only_the_kinds_it_asks_for(desk: Desk) -> None:
+    await desk.start(NewUrl(url=HOME, key=1, host="site.example", kind=JobKind.KICKOFF))
+    assert await desk.claim(5, kinds=(JobKind.PAGE, JobKind.SITEMAP)) == []
+    assert [lease.kind for lease in await desk.claim(5, kinds=(JobKind.KICKOFF,))] == [JobKind.KICKOFF]

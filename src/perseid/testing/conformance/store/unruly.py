@@ -8,7 +8,8 @@ import pytest
 
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
-from perseid.ports.store import Again, Failed, Finished, HostDefaults, HostNote, Lease
+from perseid.ports.store import HostDefaults
+from perseid.ports.work import Again, Failed, Finished, HostNote, Lease
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk, ended, page
 

@@ -7,7 +7,7 @@ import pytest
 from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
 from perseid.model.ids import CrawlId
-from perseid.ports.store import Again, Failed
+from perseid.ports.work import Again, Failed
 from perseid.testing.conformance.store.backend import SECOND, NewBackend
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, denied, document, ended, page
 
@@ -237,3 +237,9 @@ async def test_the_audit_repairs_nothing(bench: Bench, new_backend: NewBackend) 
     found = await desk.store.audit()
     assert found
     assert await desk.store.audit() == found
+
+
+async def test_an_origin_that_no_host_can_have_does_no_harm(desk: Desk) -> None:
+    origin = "https://" + "x" * 50_000
+    await desk.store.put_robots(origin, 0, b"")
+    assert await desk.store.get_robots(origin) in {None, (desk.clock.now, 0, b"")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perseid.model.crawl import CrawlStatus
-from perseid.ports.store import Failed, NewUrl
+from perseid.ports.work import Failed, NewUrl
 from perseid.testing.conformance.store.desk import HOME, Desk, document, page
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from perseid.model.crawl import CrawlKind
 from perseid.model.verdict import DenialReason
-from perseid.ports.store import Again, Done, Failed
+from perseid.ports.work import Again, Done, Failed
 from perseid.testing.conformance.store.desk import (
     HOME,
     Bench,

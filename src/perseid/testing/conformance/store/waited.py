@@ -11,7 +11,8 @@ from perseid.errors import KeyUsed, StoreError
 from perseid.model.crawl import CrawlKind, CrawlStatus
 from perseid.model.ids import CrawlId, WorkerId
 from perseid.model.job import JobState
-from perseid.ports.store import Again, Failed, HostDefaults, HostNote, Lease, NewCrawl
+from perseid.ports.store import Beat, HostDefaults, NewCrawl
+from perseid.ports.work import Again, Failed, HostNote, Lease
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import FREE, HOME, Bench, Desk, ended, host_of, page
 
@@ -199,7 +200,7 @@ async def test_a_cancelled_one_finishes_into_nothing(desk: Desk) -> None:
     crawl, lease = await taken(desk)
     assert await desk.store.cancel(crawl)
     assert await desk.store.prune(ended_before_us=EVER) == [], "it runs yet"
-    assert await desk.store.beat(desk.worker) == {crawl}
+    assert await desk.store.beat(desk.worker) == Beat({crawl})
     assert not await desk.finish(lease)
     await desk.sweep_all()
     assert await desk.store.prune(ended_before_us=EVER) == [crawl]

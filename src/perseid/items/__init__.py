@@ -1,0 +1,1 @@
+"""Use cases around items: reading kept pages again, watching what fields lack, taking items out as files."""

@@ -1,0 +1,30 @@
+"""`Rows` of a database on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from perseid.store.reading.rows import Row
+
+Fetch = Callable[[str, Sequence[Any]], Awaitable[list[Row]]]
+
+
+class PgRows:
+    """Each statement sees the newest state and holds no snapshot."""
+
+    along = ""
+
+    def __init__(self, fetch: Fetch, place: str) -> None:
+        self._fetch = fetch
+        self._place = place
+
+    @property
+    def place(self) -> str:
+        return self._place
+
+    def same(self, column: str, parameter: str) -> str:
+        return f"md5({column}) = md5({parameter}) AND {column} = {parameter}"
+
+    async def all(self, statement: str, *bindings: object) -> list[Row]:
+        return await self._fetch(statement, bindings)

@@ -1,0 +1,52 @@
+"""`Rows` of a database file: a read-only connection in a thread of its own, so that the event loop never waits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from perseid.store.sqlite.connection import Connection, Row, reading
+from perseid.store.sqlite.hand import Hand
+
+T = TypeVar("T")
+
+
+@lru_cache(512)
+def _numbered(statement: str) -> str:
+    """SQLite numbers `$1`, `$2` by their first appearance, and only `?1`, `?2` by what they say."""
+    return re.sub(r"\$(\d+)", r"?\1", statement)
+
+
+class SqliteRows:
+    """Each statement sees the newest state and holds no snapshot."""
+
+    along = "+"
+
+    def __init__(self, path: Path, reader: Connection) -> None:
+        self._path = path
+        self._reader = reader
+        self._thread = Hand("perseid-reader")
+
+    @property
+    def place(self) -> str:
+        return str(self._path)
+
+    def same(self, column: str, parameter: str) -> str:
+        return f"{column} = {parameter}"
+
+    async def all(self, statement: str, *bindings: object) -> list[Row]:
+        numbered = _numbered(statement)
+        return await self.run(lambda connection: list(connection.execute(numbered, bindings)))
+
+    async def run(self, query: Callable[[Connection], T]) -> T:
+        """Several statements that belong together."""
+        return await self._thread.do(lambda: reading(self._reader, self._path, query))
+
+    async def close(self) -> None:
+        if self._thread.stopped:
+            return
+        await self.run(lambda connection: connection.close())
+        await self._thread.stop()

@@ -1,0 +1,1 @@
+"""What every delivery promises, checked through its port alone: `suite.delivery_suite`."""

@@ -1,0 +1,107 @@
+"""The PostgreSQL store keeps every promise of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import asyncpg
+import pytest
+from hypothesis import settings
+
+from perseid.model.ids import CrawlId
+from perseid.ports.store import HostDefaults
+from perseid.ports.truth import Truth
+from perseid.store.postgres.store import PgStore
+from perseid.testing.conformance.store.suite import store_suite
+from perseid.testing.postgres import give_back, take_database, url_of
+
+pytestmark = pytest.mark.slow
+
+
+class PostgresBackend:
+    """One database on the real server, emptied after the test."""
+
+    damages: ClassVar[dict[str, str]] = {
+        "a lease is gone": "DELETE FROM lease WHERE job = (SELECT min(job) FROM lease)",
+        "a host's slots": "UPDATE host SET active = active + 1 WHERE active > 0",
+        "a host's slots lost": "UPDATE host SET active = 0",
+        "a team's slots": "UPDATE team SET active = active + 1",
+        "a queue's slots": "UPDATE queue SET active = active - 1 WHERE active > 0",
+        "open jobs": "UPDATE crawl SET open = open + 1",
+        "pages discovered": "UPDATE crawl SET discovered = discovered - 1",
+        "pages done": "UPDATE crawl SET done = done + 1, discovered = discovered + 1",
+        "documents": "UPDATE crawl SET documents = documents + 1",
+        "a document is gone": "DELETE FROM document",
+        "an end is gone": "DELETE FROM ended",
+        "a URL is gone": "DELETE FROM url WHERE id = (SELECT max(id) FROM url)",
+        "a lane is gone": "DELETE FROM lane WHERE id = (SELECT max(id) FROM lane)",
+        "a lane skips a job": "UPDATE lane SET head = head + 1 WHERE head < tail",
+        "ready lanes": "UPDATE queue SET ready = ready + 1",
+        "a queue that nobody paused": "UPDATE queue SET closed = 2 WHERE closed = 0",
+        "completed too early": "UPDATE crawl SET status = 1 WHERE open > 0",
+        "the ledger's counter": "UPDATE crawl SET refused = refused + 1",
+    }
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+
+    async def open(self, *, defaults: HostDefaults, clock: Callable[[], int]) -> Truth:
+        if self.name is None:
+            self.name = await take_database()
+        return await PgStore.open(url_of(self.name), defaults=defaults, clock=clock, connections=2)
+
+    async def _connect(self) -> asyncpg.Connection:
+        assert self.name is not None
+        return await asyncpg.connect(url_of(self.name))
+
+    async def execute(self, statement: str) -> None:
+        connection = await self._connect()
+        done = await connection.execute(statement)
+        await connection.close()
+        assert int(done.rpartition(" ")[2]) > 0, "the statement damaged nothing"
+
+    async def rows_of(self, crawl: CrawlId) -> dict[str, int]:
+        connection = await self._connect()
+        found = {}
+        for (table,) in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+            columns = {
+                name
+                for (name,) in await connection.fetch(
+                    "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0", table
+                )
+            }
+            where = "id = $1" if table == "crawl" else "crawl = $1"
+            if table == "lane":
+                where = "queue IN (SELECT id FROM queue WHERE crawl = $1) OR queue NOT IN (SELECT id FROM queue)"
+            if "crawl" in columns or table in {"crawl", "lane"}:
+                found[table] = await connection.fetchval(f"SELECT count(*) FROM {table} WHERE {where}", crawl)
+        await connection.close()
+        return {table: rows for table, rows in found.items() if rows}
+
+    async def holds(self, mark: bytes) -> bool:
+        """In any row of any table, whole tables as the server prints them."""
+        connection = await self._connect()
+        text = mark.decode()
+        try:
+            for (table,) in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+                if await connection.fetchval(
+                    f"SELECT EXISTS (SELECT 1 FROM {table} t WHERE strpos(t::text, $1) > 0 OR strpos(t::text, $2) > 0)",
+                    text,
+                    mark.hex(),
+                ):
+                    return True
+        finally:
+            await connection.close()
+        return False
+
+    async def dispose(self) -> None:
+        if self.name is not None:
+            await give_back(self.name)
+
+
+globals().update(store_suite(PostgresBackend))
+# Each look at the whole store is some hundred round trips: fewer runs than the profile's, which SQLite has all of.
+MACHINE = globals()["TestAnySequence"]
+MACHINE.settings = settings(MACHINE.settings, max_examples=min(20, MACHINE.settings.max_examples))
+del MACHINE
