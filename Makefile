@@ -10,9 +10,12 @@ SERVER := $(VENV)/.server
 DEV := $(VENV)/.dev
 COMPILED := $(VENV)/.compiled
 ARGS ?=
-# Tests wait for servers and processes more than for a core.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-AT_ONCE = -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder
+# As many side by side as $(1) times the cores, of those that $(2) says. Each test waits for servers, processes and its
+# own turn while others do. In CI one that failed among them is asked a second time, alone, the machine being quiet: both
+# answers are shown, and what fails twice has failed.
+side_by_side = $(BIN)/python -m pytest -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder $(2) \
+	$(if $(CI),|| { test $$? -eq 1 && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3 $(2); })
 # Tests of crawls and of the API, which stand on whatever store the environment names (perseid.testing.ground).
 ON_A_STORE := tests/integration/crawls tests/integration/worker tests/e2e/firecrawl
 # Those to whom it is all the same how workers are told of work.
@@ -38,13 +41,13 @@ url:
 
 test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
 	@.ci/services
-	$(BIN)/python -m pytest $(call AT_ONCE,2) $(ARGS)
+	$(call side_by_side,2,$(ARGS))
 	@test -n "$(ARGS)" || for delivery in direct rabbitmq redis; do $(MAKE) --no-print-directory test-on DELIVERY=$$delivery || exit 1; done
 
 test-on: $(DEV) $(COMPILED) # on PostgreSQL: make test-on DELIVERY=direct|rabbitmq|redis
-	PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$(DELIVERY) \
-		$(BIN)/python -m pytest $(call AT_ONCE,3) $(ON_A_STORE) $(if $(filter direct redis,$(DELIVERY)),tests/integration/seeds) \
-		$(if $(filter direct,$(DELIVERY)),$(ON_A_STORE_ONCE)) $(ARGS)
+	export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$(DELIVERY); \
+		$(call side_by_side,3,$(ON_A_STORE) $(if $(filter direct redis,$(DELIVERY)),tests/integration/seeds) \
+		$(if $(filter direct,$(DELIVERY)),$(ON_A_STORE_ONCE)) $(ARGS))
 
 check: $(DEV) ## lint, format, types, layers
 	$(BIN)/ruff check .

@@ -1,11 +1,13 @@
 """A server that crashes forgets what it had not yet written to disk: nobody may go by what he remembers of it.
 
-The server is one of the tests' own. What is committed without waiting for the disk reaches it within some moments, which
-are made long here, so that a crash surely takes it along.
+The server is one of the tests' own. What is committed without waiting for the disk is brought there some moments later,
+by a process of the server that is stopped here first, so that a crash surely takes it along.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 
 import asyncpg
@@ -22,8 +24,8 @@ START = NewUrl("https://a.example/", 1, "a.example")
 OTHERS = [NewUrl(f"https://{host}.example/", key, f"{host}.example") for key, host in enumerate("abc", start=2)]
 FREE = HostDefaults(max_active=1_000_000, interval_us=0, global_interval_us=0)
 
-# Nobody but who commits and waits for it writes the log to disk.
-LAZY = ("wal_writer_delay=10s", "autovacuum=off", "bgwriter_lru_maxpages=0", "checkpoint_timeout=1h")
+# With the log's own writer stopped, nobody but who commits and waits for it brings the log to disk.
+LAZY = ("autovacuum=off", "bgwriter_lru_maxpages=0", "checkpoint_timeout=1h")
 
 
 @pytest.fixture
@@ -44,6 +46,8 @@ async def test_what_a_crash_took_along_is_found_and_done_again(cluster: Postgres
         (lease,) = (await store.step(worker, (), 1)).leases
         connection = await asyncpg.connect(cluster.url)
         await connection.execute("CHECKPOINT")  # the claim is there for good
+        writer = await connection.fetchval("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+        os.kill(writer, signal.SIGSTOP)
         await connection.close()
         connected = store.connected
         done = await store.step(worker, [Finished(lease=lease, end=Done(), urls=OTHERS)], 0)
