@@ -236,19 +236,19 @@ def sync(  # noqa: PLR0913 - one argument an option
     """
 
     async def work() -> int:
-        from perseid.publishing.folder import Folder  # noqa: PLC0415  start-up time
+        from perseid.publishing.folder import Folder, Watched  # noqa: PLC0415  start-up time
         from perseid.publishing.folder import watch as watching  # noqa: PLC0415  start-up time
 
         done: dict[str, int] = {"published": 0, "unchanged": 0, "refused": 0}
         async with sited.sites(ctx, data, create=True, author=author) as sites:
-            kept = Folder(sites.publishing, folder, kind)
+            kept, watched = Folder(sites.publishing, folder, kind), Watched(folder, kind)
             async for step in kept.sync(message=message, force=force):
                 done[step.outcome] += 1
                 _tell_step(step, json=json)
             say(f"{done['published']} published, {done['unchanged']} as before, {done['refused']} refused")
             if watch:
                 say(f"watching {folder}; Ctrl-C ends it")
-                async for step in watching(kept, message=message, force=force):
+                async for step in watching(kept, watched, message=message, force=force):
                     _tell_step(step, json=json)
         return Exit.USAGE if done["refused"] else Exit.OK
 

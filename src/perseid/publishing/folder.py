@@ -109,9 +109,13 @@ class Folder:
         )
 
 
-async def watch(folder: Folder, *, message: str = "", force: bool = False, every_s: float = 1.0) -> AsyncIterator[Step]:
-    """Publish what changes, from now on and without end. While the store is away, what changed waits for it."""
-    watched = Watched(folder.path, folder.kind)
+async def watch(
+    folder: Folder, watched: Watched, *, message: str = "", force: bool = False, every_s: float = 1.0
+) -> AsyncIterator[Step]:
+    """Publish what changes, since `watched` was made and without end. While the store is away, what changed waits for it.
+
+    Make `watched` before what is there is published: what is written meanwhile may have been read too early.
+    """
     waiting: dict[Source, None] = {}
     while True:
         await asyncio.sleep(every_s)

@@ -12,7 +12,7 @@ import pytest
 from perseid.errors import NotFound, VersionConflict
 from perseid.ports.configs import ConfigKind
 from perseid.publishing.draft import draft
-from perseid.publishing.folder import Folder, Step, watch
+from perseid.publishing.folder import Folder, Step, Watched, watch
 from perseid.publishing.publisher import Publisher, RuleFails
 from perseid.testing.ground import give_back, open_store, take
 
@@ -115,22 +115,23 @@ async def test_a_watched_file_is_published_when_it_changes_and_a_broken_one_leav
     file = tmp_path / "rules" / "shop.yaml"
     file.parent.mkdir()
     file.write_text(SHOP % "h1")
-    kept = Folder(publisher, file.parent, RULE)
+    kept, watched = Folder(publisher, file.parent, RULE), Watched(file.parent, RULE)
     assert [step.outcome async for step in kept.sync()] == ["published"]
+    file.write_text(SHOP % "h4")  # before anybody says that it is watched
     steps: asyncio.Queue[Step] = asyncio.Queue()
 
     async def follow() -> None:
-        async for step in watch(kept, every_s=0.01):
+        async for step in watch(kept, watched, every_s=0.01):
             steps.put_nowait(step)
 
     watching = asyncio.create_task(follow())
     try:
-        await asyncio.sleep(0)
+        assert (await asyncio.wait_for(steps.get(), 30)).version == 2
         for number, text in enumerate((SHOP % "h2", "site_id: shop\nfields: [", SHOP % "h3")):
             file.write_text(text)
             os.utime(file, ns=(number, number))
             step = await asyncio.wait_for(steps.get(), 30)
             assert step.outcome == ("refused" if number == 1 else "published")
-        assert [each.version for each in await publisher.history(RULE, "shop")] == [3, 2, 1]
+        assert [each.version for each in await publisher.history(RULE, "shop")] == [4, 3, 2, 1]
     finally:
         watching.cancel()
