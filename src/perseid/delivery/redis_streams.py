@@ -16,11 +16,13 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.client import PubSub
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
+from redis.exceptions import ConnectionError as NotConnected
 
 from perseid.delivery.wire import MOST_KEPT, BrokerAway, Inbox
 from perseid.errors import ConfigError
@@ -55,6 +57,7 @@ class RedisWire:
         self.group = f"{prefix}{GROUP}"
         self.consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(2)}"
         self._ended = f"{prefix}{ENDED}"
+        self._pools: list[_Pool] = []
         self._client: Redis | None = None
         self._blocking: Redis | None = None
         self._hearing: PubSub | None = None
@@ -72,8 +75,10 @@ class RedisWire:
         self._inbox = inbox
         self._room = 0
         self._wanted.clear()
-        self._client = _client(self._url, _ANSWER_S)
-        self._blocking = _client(self._url, _ANSWER_S + _BLOCK_MS / 1_000, single=True)
+        waits = _Pool.of(self._url, _ANSWER_S), _Pool.of(self._url, _ANSWER_S + _BLOCK_MS / 1_000)
+        self._pools += waits
+        self._client = Redis(connection_pool=waits[0])
+        self._blocking = Redis(connection_pool=waits[1], single_connection_client=True)
         try:
             async with self._calling():
                 await self._new_enough()
@@ -89,6 +94,17 @@ class RedisWire:
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
 
     async def close(self) -> None:
+        try:
+            await self._part()
+        finally:  # who is cut off here leaves nothing open all the same
+            blocking, self._blocking, self._hearing, self._client = self._blocking, None, None, None
+            pools, self._pools = self._pools, []
+            for pool in pools:
+                await pool.end()
+            if blocking is not None:
+                await blocking.aclose()
+
+    async def _part(self) -> None:
         tasks, self._tasks = self._tasks, []
         alive = bool(tasks) and not any(task.done() for task in tasks)
         for task in tasks:
@@ -98,15 +114,6 @@ class RedisWire:
             with contextlib.suppress(BrokerAway, TimeoutError):
                 async with asyncio.timeout(1.0):
                     await self._leave()
-        # Forgotten once closed: who is cut off here is called again.
-        client = self._client
-        for connection in (self._hearing, client, self._blocking):
-            if connection is not None:
-                with contextlib.suppress(RedisError, OSError, TimeoutError):
-                    async with asyncio.timeout(1.0):
-                        await connection.aclose()
-        if self._client is client:
-            self._hearing = self._client = self._blocking = None
 
     async def _leave(self) -> None:
         """The group forgets us, unless we leave something for others to take over."""
@@ -298,16 +305,41 @@ class RedisWire:
             raise BrokerAway(str(error) or type(error).__name__) from error
 
 
-def _client(url: str, timeout_s: float, *, single: bool = False) -> Redis:
-    client: Redis = Redis.from_url(
-        url,
-        protocol=2,
-        socket_timeout=timeout_s,
-        socket_connect_timeout=_ANSWER_S,
-        retry=Retry(NoBackoff(), 0),
-        single_connection_client=single,
-    )
-    return client
+class _Pool(ConnectionPool):
+    """Ends at once and for good. A client's own closing waits for each connection: one that is cut off meanwhile leaves
+    the others open, and what is still under way opens new ones.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self._made: list[AbstractConnection] = []
+        self._over = False
+        super().__init__(**settings)
+
+    @classmethod
+    def of(cls, url: str, timeout_s: float) -> _Pool:
+        settings = {"protocol": 2, "socket_timeout": timeout_s, "socket_connect_timeout": _ANSWER_S}
+        return cls.from_url(url, retry=Retry(NoBackoff(), 0), **settings)
+
+    def make_connection(self) -> AbstractConnection:
+        if self._over:
+            raise NotConnected("it was closed")
+        connection: AbstractConnection = super().make_connection()  # type: ignore[no-untyped-call]
+        self._made.append(connection)
+        return connection
+
+    async def release(self, connection: AbstractConnection) -> None:
+        if self._over:
+            await connection.disconnect(nowait=True)
+        else:
+            await super().release(connection)
+
+    async def end(self) -> None:
+        """Nothing is waited for."""
+        self._over = True
+        self.reset()  # type: ignore[no-untyped-call] # none is given out again
+        for connection in self._made:
+            with contextlib.suppress(RedisError, OSError):
+                await connection.disconnect(nowait=True)
 
 
 def _place(url: str) -> str:

@@ -112,7 +112,7 @@ class Folder:
 async def watch(
     folder: Folder, watched: Watched, *, message: str = "", force: bool = False, every_s: float = 1.0
 ) -> AsyncIterator[Step]:
-    """Publish what changes, since `watched` was made and without end. While the store is away, what changed waits for it.
+    """Publish what changes, since `watched` was made and without end. While the store is away, what changed waits.
 
     Make `watched` before what is there is published: what is written meanwhile may have been read too early.
     """
