@@ -112,6 +112,10 @@ def test_options_may_be_looked_at_before(clever: Api, backends: Backends, site: 
     assert told["data"] == {"url": site.url("/"), "limit": 3}
 
 
+def test_an_empty_prompt_asks_no_model(idle: Api, site: Site) -> None:
+    assert "promptGeneratedOptions" not in idle.told("/v2/crawl", url=site.url("/"), prompt="", limit=1)
+
+
 def test_without_a_model_no_options_come_of_a_prompt(idle: Api, site: Site) -> None:
     answer = idle.post("/v2/crawl/params-preview", url=site.url("/"), prompt="three pages")
     assert (answer.status_code, answer.json()["success"]) == (400, False)

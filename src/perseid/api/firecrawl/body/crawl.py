@@ -127,7 +127,8 @@ class CrawlV2(CrawlerV2, Crawl):
 
     @property
     def question(self) -> str | None:
-        return self.prompt
+        # A form sends an empty field as it stands.
+        return self.prompt or None
 
     def with_options(self, found: dict[str, Any]) -> Crawl:
         sent = self.model_dump(by_alias=True, exclude_unset=True)
