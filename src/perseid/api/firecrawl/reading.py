@@ -10,6 +10,7 @@ from fastapi import Request
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from perseid.api.firecrawl.body import n8n
 from perseid.api.firecrawl.body.base import Body, Hosts, Reading
 from perseid.api.firecrawl.body.issues import issues_of, sentence
 from perseid.api.firecrawl.errors import BAD_REQUEST, WireError
@@ -73,6 +74,8 @@ def _check_breadth(body: Any) -> None:
 
 def validated(model: type[B], value: Any, reading: Reading) -> B:
     """Raises `WireError` 400 with the sentence that the contract has for the fault."""
+    if n8n.is_of_node(value) and reading.strictness != "exact":
+        value = n8n.as_meant(value, model.wire_names())
     try:
         return model.model_validate(value, context=reading).read_as(reading)
     except ValidationError as error:
