@@ -14,8 +14,11 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 # As many side by side as $(1) times the cores, of those that $(2) says. Each test waits for servers, processes and its
 # own turn while others do. In CI one that failed among them is asked a second time, alone, the machine being quiet: both
 # answers are shown, and what fails twice has failed.
-side_by_side = $(BIN)/python -m pytest -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder $(2) \
-	$(if $(CI),|| { test $$? -eq 1 && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3 $(2); })
+side_by_side = $(PYTEST) -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder $(2) \
+	$(if $(CI),|| { test $$? -eq 1 && $(PYTEST) --last-failed --last-failed-no-failures none --maxfail 3 $(2); })
+# Each of its processes reads all tests, and would compile them where bytecode is not to be written.
+PYTEST = env PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+DELIVERIES := direct rabbitmq redis
 # Tests of crawls and of the API, which stand on whatever store the environment names (perseid.testing.ground).
 ON_A_STORE := tests/integration/crawls tests/integration/worker tests/e2e/firecrawl
 # Those to whom it is all the same how workers are told of work.
@@ -23,7 +26,7 @@ ON_A_STORE_ONCE := tests/integration/api tests/integration/hook tests/integratio
 	tests/e2e/conformance
 export URL OUT
 
-.PHONY: help setup serve crawl url test test-on test-sinks check deploy-check format chaos scale bench clean
+.PHONY: help setup serve crawl url test compile-tests test-sinks check deploy-check format chaos scale bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -41,13 +44,16 @@ url:
 
 test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
 	@.ci/services
-	$(call side_by_side,2,$(ARGS))
-	@test -n "$(ARGS)" || for delivery in direct rabbitmq redis; do $(MAKE) --no-print-directory test-on DELIVERY=$$delivery || exit 1; done
+	$(call side_by_side,3,$(ARGS))
+	@test -n "$(ARGS)" || $(MAKE) --no-print-directory --jobs 3 --output-sync $(addprefix test-on-,$(DELIVERIES))
 
-test-on: $(DEV) $(COMPILED) # on PostgreSQL: make test-on DELIVERY=direct|rabbitmq|redis
-	export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$(DELIVERY); \
-		$(call side_by_side,3,$(ON_A_STORE) $(if $(filter direct redis,$(DELIVERY)),tests/integration/seeds) \
-		$(if $(filter direct,$(DELIVERY)),$(ON_A_STORE_ONCE)) $(ARGS))
+test-on-%: $(DEV) $(COMPILED) # on PostgreSQL: make test-on-direct, test-on-rabbitmq or test-on-redis
+	export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$*; \
+		$(call side_by_side,$(if $(filter direct,$*),2,1),-o cache_dir=.pytest_cache/$* $(ON_A_STORE) \
+		$(if $(filter direct redis,$*),tests/integration/seeds) $(if $(filter direct,$*),$(ON_A_STORE_ONCE)) $(ARGS))
+
+compile-tests: $(DEV) $(COMPILED) # before many processes do it at once
+	@$(PYTEST) --collect-only --quiet >/dev/null || true
 
 check: $(DEV) ## lint, format, types, layers
 	$(BIN)/ruff check .

@@ -103,5 +103,5 @@ class PostgresBackend:
 globals().update(store_suite(PostgresBackend))
 # Each look at the whole store is some hundred round trips: fewer runs than the profile's, which SQLite has all of.
 MACHINE = globals()["TestAnySequence"]
-MACHINE.settings = settings(MACHINE.settings, max_examples=min(20, MACHINE.settings.max_examples))
+MACHINE.settings = settings(MACHINE.settings, max_examples=min(12, MACHINE.settings.max_examples))
 del MACHINE
