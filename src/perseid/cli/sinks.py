@@ -46,7 +46,10 @@ def list_sinks(ctx: click.Context, *, data: Path, json: bool) -> None:
 @flags.json
 @click.pass_context
 def check(ctx: click.Context, *, sink: tuple[str, ...], data: Path, json: bool) -> None:
-    """Ask each target whether items could go there: address, rights, table. Exit code 1 if something is wrong."""
+    """Ask each target whether items could go there: address, rights, table. Exit code 1 if something is wrong.
+
+    A sink that failed, and is all right again, is written to at once.
+    """
 
     async def work() -> bool:
         async with sited.sites(ctx, data) as known:

@@ -340,6 +340,10 @@ class Items(Protocol):
         """It could not be written: the sink is held for so long."""
         ...
 
+    async def try_sink(self, team: int, sink: str) -> bool:
+        """Hold it no longer: what it failed by was mended. Published anew it is not held either. False if it was not."""
+        ...
+
     async def next_batch_us(self) -> int | None:
         """Until a sink is to be tried; None when nothing is in line."""
         ...

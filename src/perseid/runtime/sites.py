@@ -210,7 +210,8 @@ class Sites:
         return [SinkView(name, specs.get(name), states.get(name)) for name in sorted({*states, *specs})]
 
     async def check_sinks(self, names: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
-        """What is wrong with each (all where none is named), in sentences; targets are asked, no item is altered.
+        """What is wrong with each (all where none is named), in sentences; targets are asked, no item is altered. One
+        that is all right is held no longer, if it failed before.
 
         Raises `NotFound` for one that nobody has published.
         """
@@ -219,9 +220,13 @@ class Sites:
             wanted = names or [head.name for head in await self.publishing.all_heads(ConfigKind.SINK)]
             for name in wanted:
                 await self.publishing.head(ConfigKind.SINK, name)
-            return [(name, await room.check(self.team, name)) for name in wanted]
+            found = [(name, await room.check(self.team, name)) for name in wanted]
         finally:
             await room.close()
+        for name, wrong in found:
+            if not wrong:
+                await self.items.try_sink(self.team, name)
+        return found
 
     async def resend(self, sink: str, *, site: str | None = None) -> int:
         """Put all items (of a site) in its line again; how many. Raises `NotFound`."""

@@ -18,6 +18,7 @@ class Statements(Protocol):
     take: Callable[..., Any]
     settle: Callable[..., Any]
     put_back: Callable[..., Any]
+    hold_no_longer: Callable[..., Any]
     line_up: Callable[..., Any]
     leave: Callable[..., Any]
 
@@ -41,6 +42,10 @@ class Lines:
     async def put_back_batch(self, batch: Batch, *, in_us: int, error: str) -> bool:
         ours: bool = await self._write(lambda tx: self._sinks.put_back(tx, batch, in_us, error))
         return ours
+
+    async def try_sink(self, team: int, sink: str) -> bool:
+        held: bool = await self._write(lambda tx: self._sinks.hold_no_longer(tx, team, sink))
+        return held
 
     async def line_up(self, team: int, sink: str, *, site: str | None = None, chunk: int = 5_000) -> int:
         line_up = partial(self._sinks.line_up, team=team, name=sink, site=site, chunk=chunk)

@@ -102,6 +102,13 @@ def test_a_delay_that_can_be_no_seconds_is_in_milliseconds(api: Api, site: Site)
     assert api.finished(f"/v2/crawl/{job['id']}")["status"] == "completed"
 
 
+def test_options_are_previewed_by_get(idle: Api, site: Site) -> None:
+    body = {**NODE, "url": site.url("/"), "prompt": "three pages"}
+    answer = idle.http.request("GET", "/v2/crawl/params-preview", json=body)
+    assert answer.json() == idle.post("/v2/crawl/params-preview", **body).json()
+    assert "PERSEID_LLM__MODEL" in answer.json()["error"]
+
+
 @pytest.mark.parametrize(
     "fault",
     [

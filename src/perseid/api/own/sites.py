@@ -91,7 +91,9 @@ async def sinks(request: Request, caller: Called) -> list[SinkView]:
 
 @router.post("/sinks/{name}/check", summary="Ask the target", tags=["sinks"], responses={404: PROBLEM})
 async def check(request: Request, caller: Called, name: Named) -> Checked:
-    """Whether items could go there: address, rights, table. No item is written."""
+    """Whether items could go there: address, rights, table. No item is written by that; a sink that failed before and
+    is all right again gets what waits for it at once, instead of at its next try.
+    """
     ((_name, wrong),) = await sites_of(request, caller).check_sinks([name])
     return Checked(ok=not wrong, wrong=wrong)
 

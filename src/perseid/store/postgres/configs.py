@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from perseid.ports.configs import ConfigKind, NewVersion, Version
+from perseid.store.postgres import sinks
 from perseid.store.postgres.tx import PgTx
 from perseid.store.publishing import on_top_of
 from perseid.store.reading.configs import VERSION, ConfigReader, version_of
@@ -70,6 +71,8 @@ async def publish(tx: PgTx, new: NewVersion) -> Version:
         " VALUES ($1, $2, $3, $4, $5, $6, $7)",
         config, newest + 1, new.body, clean(new.author), clean(new.message), new.restores, tx.now,
     )  # fmt: skip
+    if new.kind is ConfigKind.SINK:
+        await sinks.hold_no_longer(tx, new.team, name)
     row = await tx.one(f"{VERSION} WHERE c.id = $1 AND v.version = $2", config, newest + 1)
     assert row is not None
     return version_of(row)

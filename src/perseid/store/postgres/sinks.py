@@ -68,6 +68,14 @@ async def put_back(tx: PgTx, batch: Batch, in_us: int, error: str) -> bool:
     return changed > 0
 
 
+async def hold_no_longer(tx: PgTx, team: int, name: str) -> bool:
+    changed = await tx.execute(
+        "UPDATE sink SET held_until = 0, attempts = 0 WHERE team = $1 AND name = $2 AND held_until > $3",
+        team, clean(name), tx.now,
+    )  # fmt: skip
+    return changed > 0
+
+
 async def line_up(tx: PgTx, team: int, name: str, site: str | None, after: int, chunk: int) -> tuple[int, int]:
     """Up to `chunk` items with a change above `after` get in line: how many were looked at, and the last's change."""
     name = clean(name)

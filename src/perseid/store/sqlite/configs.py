@@ -10,6 +10,7 @@ from perseid.store.publishing import on_top_of
 from perseid.store.reading.configs import VERSION, ConfigReader, version_of
 from perseid.store.reading.rows import Rows
 from perseid.store.schema import clean
+from perseid.store.sqlite import sinks
 from perseid.store.sqlite.tx import Tx
 
 Write = Callable[[Callable[[Tx], Any]], Awaitable[Any]]
@@ -57,6 +58,8 @@ def publish(tx: Tx, new: NewVersion) -> Version:
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (config, newest + 1, new.body, clean(new.author), clean(new.message), new.restores, tx.now),
     )
+    if new.kind is ConfigKind.SINK:
+        sinks.hold_no_longer(tx, new.team, name)
     (row,) = tx.all(f"{VERSION} WHERE c.id = ? AND v.version = ?", (config, newest + 1))
     return version_of(row)
 

@@ -80,6 +80,14 @@ def put_back(tx: Tx, batch: Batch, in_us: int, error: str) -> bool:
     return tx.connection.changes() > 0
 
 
+def hold_no_longer(tx: Tx, team: int, name: str) -> bool:
+    tx.execute(
+        "UPDATE sink SET held_until = 0, attempts = 0 WHERE team = ? AND name = ? AND held_until > ?",
+        (team, clean(name), tx.now),
+    )
+    return tx.connection.changes() > 0
+
+
 def line_up(tx: Tx, team: int, name: str, site: str | None, after: int, chunk: int) -> tuple[int, int]:
     """Up to `chunk` items with a change above `after` get in line: how many were looked at, and the last's change."""
     sink = sink_of(tx, team, name)

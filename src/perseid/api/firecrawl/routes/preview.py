@@ -37,4 +37,6 @@ def router(dialect: Dialect) -> APIRouter:
         proposed = await options_from_prompt(service, body.url, body.prompt)
         return answer({"success": True, "data": {"url": body.url, **proposed}})
 
+    # n8n's node sends the same body by GET.
+    routes.get("/crawl/params-preview", include_in_schema=False)(preview)
     return routes

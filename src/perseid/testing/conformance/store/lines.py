@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from perseid.ports.configs import ConfigKind, NewVersion
 from perseid.ports.items import Batch
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import Bench, Desk
@@ -144,6 +145,27 @@ async def test_a_sink_that_failed_is_held_and_holds_up_no_other(desk: Desk) -> N
     assert await items.settle_batch(again, position=b"")
     down, _up = await items.sink_states(1)
     assert (down.attempts, down.error, down.held_until) == (0, "", 0)
+
+
+async def test_a_sink_that_was_mended_is_held_no_longer(desk: Desk) -> None:
+    items = desk.store.items
+    assert not await items.try_sink(1, "unknown")
+    await line(desk, "a")
+    assert not await items.try_sink(1, "out"), "nobody held it"
+    await items.put_back_batch(await taken(desk), in_us=10 * SECOND, error="away")
+    assert not await items.try_sink(2, "out"), "another team's"
+    assert await take(desk) is None
+    assert await items.try_sink(1, "out")
+    batch = await taken(desk)
+    assert batch.attempts == 0
+    await items.put_back_batch(batch, in_us=10 * SECOND, error="still away")
+    assert await take(desk) is None
+    for body in (b"{1}", b"{2}"):
+        other = NewVersion(team=1, kind=ConfigKind.RULE, name="out", body=body)
+        await desk.store.configs.publish(other)
+    assert await take(desk) is None, "no sink was published"
+    await desk.store.configs.publish(NewVersion(team=1, kind=ConfigKind.SINK, name="out", body=b"{}"))
+    assert keys(await taken(desk)) == ["a"]
 
 
 async def test_sinks_take_turns(desk: Desk) -> None:
