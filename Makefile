@@ -65,13 +65,13 @@ test-sinks: $(DEV) $(COMPILED) ## sinks against ClickHouse, S3 and Parquet (fetc
 	@.ci/services
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group sinks
-	$(BIN)/python -m pytest tests/conformance --override-ini=python_files='test_*_sink.py' $(ARGS)
+	$(PYTEST) tests/conformance --override-ini=python_files='test_*_sink.py' $(ARGS)
 
 deploy-check: $(DEV) ## lint, render and validate what lies in deploy/ (fetches 350 MB of tools)
 	@$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["deploy"]))' \
 		> $(VENV)/deploy-requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/deploy-requirements.txt
-	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m pytest tests/deploy $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" $(PYTEST) tests/deploy $(ARGS)
 
 format: $(DEV) ## put the sources into shape
 	$(BIN)/ruff check --fix .
@@ -80,7 +80,7 @@ format: $(DEV) ## put the sources into shape
 chaos: $(DEV) $(COMPILED) ## kill crawls again and again and compare the result
 	@.ci/services
 	PERSEID_CHAOS_KILLS=$${PERSEID_CHAOS_KILLS:-64} PERSEID_CHAOS_ROUNDS=$${PERSEID_CHAOS_ROUNDS:-20} \
-		$(BIN)/python -m pytest tests/chaos $(ARGS)
+		$(PYTEST) --timeout 0 tests/chaos $(ARGS)
 
 scale: $(DEV) $(COMPILED) ## a crawl of many pages, with its memory and pace
 	$(BIN)/python benchmarks/scale.py $(ARGS)

@@ -16,7 +16,7 @@ from perseid.testing.walk import walk
 @pytest.fixture(scope="session")
 def kills() -> int:
     """Of each kind. PERSEID_CHAOS_KILLS asks for more, as `make chaos` does."""
-    return int(os.environ.get("PERSEID_CHAOS_KILLS", "16"))
+    return int(os.environ.get("PERSEID_CHAOS_KILLS", "10"))
 
 
 @pytest.fixture
