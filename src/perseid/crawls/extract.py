@@ -16,7 +16,10 @@ import msgspec
 from perseid.answers.merge import Merged, Part, merge, sources_of, union
 from perseid.crawls.mapping import MapLink, rank
 from perseid.crawls.pack import read, unpack
+from perseid.dom import url as urls
 from perseid.errors import ConfigError, InvalidURL, NotFound, PerseidError, ScrapeFailed, StoreError
+from perseid.links.host import politeness_host
+from perseid.links.startpath import StartPath
 from perseid.model.crawl import Crawl, CrawlStatus
 from perseid.model.job import JobState
 from perseid.model.options import Ask, CrawlOptions, ScrapeOptions
@@ -78,13 +81,13 @@ async def start_extract(
         raise ConfigError("an extract needs a prompt or a schema that says what is wanted")
     if len(request.urls) > MOST_URLS:
         raise ConfigError(f"an extract takes at most {MOST_URLS} URLs, not {len(request.urls)}")
-    urls = [url for named in request.urls for url in await _expand(named, request, map_site)]
+    pages = [url for named in request.urls for url in await _expand(named, request, map_site)]
     if request.web_search or not request.urls:
-        urls += await _searched(request, search)
-    if not urls:
+        pages += await _searched(request, search)
+    if not pages:
         raise InvalidURL("no page was found to extract from: name URLs, or another prompt to search for")
     ask = Ask(kind="json", output=OUTPUT, prompt=request.prompt, schema=request.schema)
-    return await start_batch(list(dict.fromkeys(urls)), msgspec.structs.replace(scrape, asks=(ask,)))
+    return await start_batch(list(dict.fromkeys(pages)), msgspec.structs.replace(scrape, asks=(ask,)))
 
 
 async def _expand(named: str, request: ExtractRequest, map_site: MapSite) -> list[str]:
@@ -96,7 +99,17 @@ async def _expand(named: str, request: ExtractRequest, map_site: MapSite) -> lis
     except ScrapeFailed:
         # Its own page says why; the others need not suffer for it.
         return [start]
-    return [link.url for link in rank(links, request.prompt)][: request.limit] or [start]
+    below = [link for link in links if _is_below(start, link.url)]
+    return [link.url for link in rank(below, request.prompt)][: request.limit] or [start]
+
+
+def _is_below(start: str, url: str) -> bool:
+    """A map of a site has more than what lies below the page it was asked for."""
+    top, found = urls.parse(start), urls.parse(url)
+    if top is None or found is None:
+        return False
+    path = StartPath(top.path)
+    return path.rule == "/" or (path.covers(found.path) and politeness_host(start) == politeness_host(url))
 
 
 async def _searched(request: ExtractRequest, search: WebSearch) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perseid.dom import url as urls
-from perseid.links.patterns import Patterns, clipped, from_glob, looks_like_glob
+from perseid.links.patterns import Patterns, clipped, instead_of, looks_like_glob
 from perseid.links.startpath import StartPath
 from perseid.pattern import later
 
@@ -57,7 +57,7 @@ def _any(pattern: str, rules: ScopeRules) -> Iterator[str]:
     if looks_like_glob(pattern):
         yield (
             "looks like a glob, but patterns are regular expressions, in which '/*' is any number of "
-            f"slashes. As a regular expression that glob is {from_glob(clipped(pattern))!r}."
+            f"slashes. As a regular expression that glob is {instead_of(pattern)!r}."
         )
     if "#" in pattern and "#/" not in pattern and "#!" not in pattern.replace("\\", ""):
         yield "holds '#', but section fragments are cut off before patterns are tried."

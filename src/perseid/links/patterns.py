@@ -96,6 +96,11 @@ def from_glob(glob: str) -> str:
     return f"^{body}$".replace(".*.*", ".*")
 
 
+def instead_of(glob: str) -> str:
+    """The pattern to advise where somebody wrote a glob. Paths begin with a slash, which many leave out of one."""
+    return from_glob(clipped(glob if glob.startswith(("/", "*", "?")) or "://" in glob else f"/{glob}"))
+
+
 def looks_like_glob(pattern: str) -> bool:
     """Whether someone meant a glob: it begins with a star, or a star follows a slash (`/blog/*`)."""
     return pattern.startswith(("*", "?")) or "/*" in pattern
@@ -151,7 +156,7 @@ def _linear_set(translated: Sequence[str]) -> tuple[Any, list[int]]:
 
 def _config_error(pattern: str, fault: str) -> ConfigError:
     if looks_like_glob(pattern):
-        advice = f"It looks like a glob; as a regular expression that is {from_glob(clipped(pattern))!r}."
+        advice = f"It looks like a glob; as a regular expression that is {instead_of(pattern)!r}."
     else:
         advice = "Patterns are JavaScript regular expressions; put a backslash before a special character."
     return ConfigError(f"The pattern {clipped(pattern)!r} is not valid: {fault}. {advice}")

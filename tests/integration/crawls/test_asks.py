@@ -246,6 +246,16 @@ async def test_a_star_stands_for_pages_that_the_prompt_speaks_of(
     assert [path for path in site.counts() if path != "/robots.txt"] == ["/team"]
 
 
+async def test_a_star_stands_for_pages_below_it_only(site: Site, oracle: Oracle, extracting: Extracting) -> None:
+    paths = ("/", "/guide/a", "/guide/b", "/guidelines", "/blog/a")
+    for path in paths:
+        person(site, path, "Ada works here.")
+    oracle.knows("Ada works", {"names": ["Ada"]})
+    extracting.mapped = [site.url(path) for path in paths]
+    await extracting.run(urls=(site.url("/guide/*"),), prompt="Who?")
+    assert {path for path in site.counts() if path != "/robots.txt"} == {"/guide/a", "/guide/b"}
+
+
 async def test_a_star_whose_map_fails_is_its_own_page(site: Site, oracle: Oracle, extracting: Extracting) -> None:
     person(site, "/", "Ada works here.")
     oracle.knows("Ada works", {"names": ["Ada"]})

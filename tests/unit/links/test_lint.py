@@ -34,7 +34,15 @@ def test_a_pattern_on_the_host_needs_the_full_url(pattern: str) -> None:
     assert not warnings(include=(pattern,), regex_on_full_url=True)
 
 
-@pytest.mark.parametrize(("glob", "regex"), [("/blog/*", "'^/blog/.*$'"), ("/blog/*/x", "'^/blog/.*/x$'")])
+@pytest.mark.parametrize(
+    ("glob", "regex"),
+    [
+        ("/blog/*", "'^/blog/.*$'"),
+        ("/blog/*/x", "'^/blog/.*/x$'"),
+        ("blog/*", "'^/blog/.*$'"),
+        ("https://a.example/*", "'^https://a\\\\.example/.*$'"),
+    ],
+)
 def test_a_glob_that_happens_to_be_valid_is_pointed_out(glob: str, regex: str) -> None:
     assert regex in warnings(exclude=(glob,))
 
