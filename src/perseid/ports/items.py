@@ -341,7 +341,7 @@ class Items(Protocol):
         ...
 
     async def try_sink(self, team: int, sink: str) -> bool:
-        """Hold it no longer: what it failed by was mended. Nor is one held that is published anew. False if it wasn't."""
+        """Hold it no longer: it was mended. Nor is one held that is published anew. False where it wasn't."""
         ...
 
     async def next_batch_us(self) -> int | None:
