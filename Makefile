@@ -44,7 +44,7 @@ url:
 
 test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
 	@.ci/services
-	$(call side_by_side,3,$(ARGS))
+	$(call side_by_side,2,$(ARGS))
 	@test -n "$(ARGS)" || $(MAKE) --no-print-directory --jobs 3 --output-sync $(addprefix test-on-,$(DELIVERIES))
 
 test-on-%: $(DEV) $(COMPILED) # on PostgreSQL: make test-on-direct, test-on-rabbitmq or test-on-redis

@@ -37,6 +37,11 @@ def ground() -> Iterator[Ground]:
         yield ground
 
 
+def _as_at_a_terminal() -> None:
+    """Programs that a shell runs in the background may have been told to ignore Ctrl-C, and hand that on."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Cli:
     """Runs the program in a folder of its own."""
 
@@ -60,6 +65,7 @@ class Cli:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_as_at_a_terminal,
         )
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
