@@ -65,7 +65,7 @@ class Cli:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_as_at_a_terminal,
+            preexec_fn=_as_at_a_terminal,  # noqa: PLW1509 - the tests here have no threads to mind
         )
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
