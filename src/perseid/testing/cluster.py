@@ -1,6 +1,6 @@
-"""A PostgreSQL and a RabbitMQ of one's own, to be killed and started again while others' go on.
+"""A PostgreSQL, a pooler and a RabbitMQ of one's own, to be killed and started again while others' go on.
 
-Both need their Debian packages; run as root they belong to the user that the package made.
+They need their Debian packages; run as root they belong to the user that the package made.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 _UP_S = 90.0
 
@@ -80,6 +81,44 @@ class PostgresCluster:
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{program} failed with {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+class PgBouncer:
+    """In transaction mode before the server at `url`, to any database of which it lets `connections` run at a time."""
+
+    def __init__(self, url: str, *, connections: int = 2) -> None:
+        program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        assert program is not None, "install pgbouncer: these tests run one of their own"
+        server = urlsplit(url)
+        self.port = free_port()
+        self._netloc = f"{server.username}:{server.password}@127.0.0.1:{self.port}"
+        self._folder = Path(tempfile.mkdtemp(prefix="perseid-pgbouncer-"))
+        (self._folder / "users").write_text(f'"{server.username}" "{server.password}"\n', encoding="utf-8")
+        (self._folder / "ini").write_text(
+            f"[databases]\n* = host={server.hostname} port={server.port or 5432}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = plain\nauth_file = {self._folder / 'users'}\n"
+            f"pool_mode = transaction\ndefault_pool_size = {connections}\n",
+            encoding="utf-8",
+        )
+        if os.geteuid() == 0:
+            for path in (self._folder, *self._folder.iterdir()):
+                shutil.chown(path, "postgres")
+        self._process = subprocess.Popen(  # noqa: S603 - our own words
+            _as_user("postgres", program, "-q", str(self._folder / "ini")),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder,
+            start_new_session=True,
+        )  # fmt: skip
+        _wait_for(self.port, up=True, what="PgBouncer")
+
+    def through(self, url: str) -> str:
+        """The address of a database, by way of this pooler."""
+        return urlunsplit(urlsplit(url)._replace(netloc=self._netloc, query="pooled=1"))
+
+    def dispose(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class RabbitNode:
