@@ -1,8 +1,11 @@
-"""The PostgreSQL store keeps every promise of the contract."""
+"""The PostgreSQL store keeps every promise of the contract; behind a pooler too, with `PERSEID_TEST_POOLED=1`."""
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Callable
+from functools import cache
 from typing import ClassVar
 
 import asyncpg
@@ -13,10 +16,18 @@ from perseid.model.ids import CrawlId
 from perseid.ports.store import HostDefaults
 from perseid.ports.truth import Truth
 from perseid.store.postgres.store import PgStore
+from perseid.testing.cluster import PgBouncer
 from perseid.testing.conformance.store.suite import store_suite
 from perseid.testing.postgres import give_back, take_database, url_of
 
 pytestmark = pytest.mark.slow
+
+
+@cache
+def pooler() -> PgBouncer:
+    made = PgBouncer(url_of("postgres"), connections=4)
+    atexit.register(made.dispose)
+    return made
 
 
 class PostgresBackend:
@@ -49,7 +60,10 @@ class PostgresBackend:
     async def open(self, *, defaults: HostDefaults, clock: Callable[[], int]) -> Truth:
         if self.name is None:
             self.name = await take_database()
-        return await PgStore.open(url_of(self.name), defaults=defaults, clock=clock, connections=2)
+        url = url_of(self.name)
+        if os.environ.get("PERSEID_TEST_POOLED"):
+            url = pooler().through(url)
+        return await PgStore.open(url, defaults=defaults, clock=clock, connections=2)
 
     async def _connect(self) -> asyncpg.Connection:
         assert self.name is not None
