@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from perseid.testing.ground import folders_hold_stores
+# The shipped suites explain their failures as test files do.
+pytest.register_assert_rewrite("perseid.testing.conformance")
+
+from perseid.testing.ground import folders_hold_stores  # noqa: E402 - only rewritten if not imported before
 
 # A busy machine makes no property false.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

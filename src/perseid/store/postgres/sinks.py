@@ -10,10 +10,11 @@ from perseid.store.reading.items import ITEM, item_of
 from perseid.store.schema import clean
 
 _LINE = (
-    f"SELECT {ITEM} FROM (SELECT item, change FROM sink_line WHERE sink = $1 ORDER BY change LIMIT $2) l"  # noqa: S608 - constants
-    " JOIN item i ON i.id = l.item JOIN site s ON s.id = i.site ORDER BY l.change"
+    f"SELECT {ITEM} FROM line_of_sink_v1($1, $2) l"  # noqa: S608 - constants
+    " CROSS JOIN LATERAL (SELECT * FROM item WHERE id = l.item OFFSET 0) i"
+    " CROSS JOIN LATERAL (SELECT name FROM site WHERE id = i.site OFFSET 0) s ORDER BY l.change"
 )
-"""The line is cut first, and only what is taken is looked up."""
+"""The line is cut first, and only what is taken is looked up: by its number, whatever the planner believes."""
 
 
 async def take(tx: PgTx, limit: int, lease_us: int, of: tuple[int, str] | None, worker: int) -> Batch | None:

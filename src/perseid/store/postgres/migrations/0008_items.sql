@@ -282,6 +282,15 @@ BEGIN
   RETURNING u.id, u.team, u.name, u.position, u.settled, u.attempts;
 END $$;
 
+-- The head of a sink's line, along the one index that has its order: none is sorted, however short the planner takes the
+-- line to be.
+CREATE FUNCTION line_of_sink_v1(sink_ bigint, most bigint)
+RETURNS TABLE (item bigint, change bigint) LANGUAGE plpgsql
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  RETURN QUERY SELECT l.item, l.change FROM sink_line l WHERE l.sink = sink_ ORDER BY l.change LIMIT most;
+END $$;
+
 -- The batch is durable: what of it has not changed since leaves the line. False if it was no longer the caller's. Items
 -- ascend, as they do for who puts them in line.
 CREATE FUNCTION settle_sink_v1(sink_ bigint, lock_ bigint, place bytea, items_ bigint[], changes bigint[])
