@@ -52,10 +52,13 @@ def url_of(name: str, *, admin: bool = False) -> str:
     return urlunsplit(parts._replace(netloc=netloc, path=f"/{name}"))
 
 
-async def take_database() -> str:
-    """The name of an empty database; it may have Perseid's tables already."""
+async def take_database(*, unused: bool = False) -> str:
+    """The name of an empty database; it may have Perseid's tables already, and the server may know how full they were.
+
+    Not so where it must be `unused`.
+    """
     await _prepare()
-    if _free:
+    if _free and not unused:
         return _free.pop()
     name = f"{_PREFIX}{os.getpid()}_{len(_made)}"
     connection = await asyncpg.connect(ADMIN)
@@ -79,6 +82,15 @@ async def give_back(name: str) -> None:
     finally:
         await connection.close()
     _free.append(name)
+
+
+async def throw_away(name: str) -> None:
+    """Nobody shall use it any more."""
+    connection = await asyncpg.connect(ADMIN)
+    try:
+        await connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    finally:
+        await connection.close()
 
 
 async def _prepare() -> None:

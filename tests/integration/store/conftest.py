@@ -8,7 +8,7 @@ import pytest
 
 from perseid.ports.store import HostDefaults
 from perseid.store.postgres.store import PgStore
-from perseid.testing.postgres import give_back, take_database, url_of
+from perseid.testing.postgres import give_back, take_database, throw_away, url_of
 
 
 @pytest.fixture
@@ -16,6 +16,14 @@ async def name() -> AsyncIterator[str]:
     name = await take_database()
     yield name
     await give_back(name)
+
+
+@pytest.fixture
+async def unused() -> AsyncIterator[str]:
+    """One of whose tables the server knows nothing: how it plans does not depend on the tests before."""
+    name = await take_database(unused=True)
+    yield name
+    await throw_away(name)
 
 
 @pytest.fixture

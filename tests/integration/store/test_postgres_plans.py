@@ -139,9 +139,9 @@ class Listener:
         return "\n".join(row[0] for row in await self._rows.all(f"EXPLAIN {statement}", *bindings))
 
 
-async def test_a_page_is_read_along_an_index_though_the_database_was_empty(name: str) -> None:
-    store = await PgStore.open(url_of(name), connections=1)
-    connection = await asyncpg.connect(url_of(name))
+async def test_a_page_is_read_along_an_index_though_the_database_was_empty(unused: str) -> None:
+    store = await PgStore.open(url_of(unused), connections=1)
+    connection = await asyncpg.connect(url_of(unused))
     try:
         # As of a new database: nothing is known of tables but that they are empty.
         await connection.execute(f"TRUNCATE {', '.join(GROWN)}")

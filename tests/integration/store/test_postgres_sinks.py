@@ -33,9 +33,9 @@ async def looked_at(connection: asyncpg.Connection, statement: str) -> int:
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["never looked at", "known to be small"])
-async def test_the_next_batch_costs_the_same_with_many_items_waiting(name: str, known: bool) -> None:
-    store = await PgStore.open(url_of(name), connections=1)
-    connection = await asyncpg.connect(url_of(name))
+async def test_the_next_batch_costs_the_same_with_many_items_waiting(unused: str, known: bool) -> None:
+    store = await PgStore.open(url_of(unused), connections=1)
+    connection = await asyncpg.connect(url_of(unused))
     try:
         for table in TABLES:
             await connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")

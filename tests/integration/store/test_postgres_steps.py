@@ -215,10 +215,10 @@ async def test_killed_processes_lose_and_double_nothing(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [{}, {"max_discovery_depth": 9}, {"keep_variants": True}], ids=str)
 async def test_steps_on_one_connection_keep_their_plans_from_an_empty_database_to_a_large_one(
-    name: str, shape: dict[str, object]
+    unused: str, shape: dict[str, object]
 ) -> None:
     """Entries of indexes that a step reads: as few with 100,000 URLs as with a handful."""
-    url = url_of(name)
+    url = url_of(unused)
     store = await PgStore.open(url, defaults=FREE, connections=1)
     connection = await asyncpg.connect(url)
     tables = "url, denied, ended, document, edge, cut, variant, lane, queue, host, crawl, lease, retry"
