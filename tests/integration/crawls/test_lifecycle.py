@@ -85,18 +85,17 @@ def _gaps(site: Site, path: str) -> list[float]:
 async def test_retry_after_in_seconds_is_waited_for(site: Site, lab: Any) -> None:
     other = site.host("other")
     other.links({"/": [f"/{n}" for n in range(5)]})
-    retry = [(429, {"Retry-After": value}) for value in ("2", "-5", "soon")]
+    retry = [(429, {"Retry-After": value}) for value in ("5", "-5", "soon")]
     site.sequence("/", [*retry, (200, {}, "<p>ok</p>")])
     busy, free = await lab.start(site.url("/"), sitemap="skip"), await lab.start(other.url("/"), sitemap="skip")
-    began = time.monotonic()
     running = asyncio.create_task(lab.client.run(busy.uid))
     await lab.client.run(free.uid)
-    assert time.monotonic() - began < 1.5, "the other host had to wait"
+    assert site.counts("site").get("/", 0) <= 1, "the other host had to wait"
     await running
     found = await lab.outcome(busy.uid)
     first, second, third = _gaps(site, "/")
     assert found.paths == ["/"]
-    assert first >= 2
+    assert first >= 5
     assert 0.9 < second < 5
     assert 0.9 < third < 8
     assert (await lab.explain(site.url("/"), busy.uid)).attempts == 1
