@@ -12,7 +12,7 @@ from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobState
 from perseid.ports.store import HostDefaults, NewCrawl
 from perseid.ports.work import Failed, Finished, NewUrl
-from perseid.store.sqlite.connection import connect, transaction
+from perseid.store.sqlite.connection import connect, migrate, transaction
 from perseid.store.sqlite.store import SqliteStore
 
 URL = "https://www.site.example/a"
@@ -24,6 +24,26 @@ def test_what_may_pass_is_worth_a_retry(tmp_path: Path, error: type[apsw.Error])
     with pytest.raises(StoreUnavailable) as told, transaction(connection, tmp_path / "perseid.db"):
         raise error
     assert told.value.retryable
+    assert not connection.in_transaction
+    connection.close()
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_and_the_store_made_once_there_is_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, script = tmp_path / "perseid.db", tmp_path / "0001.sql"
+    connection = connect(path, cache_kib=64, busy_timeout_s=1)
+
+    def full() -> None:
+        raise apsw.FullError
+
+    connection.create_scalar_function("full", full, 0)
+    script.write_text("CREATE TABLE one (id); ROLLBACK; SELECT full();")  # as SQLite does of itself then
+    with monkeypatch.context() as patch:
+        patch.setattr("perseid.store.sqlite.connection.migrations", lambda: [script])
+        with pytest.raises(StoreUnavailable, match="is full"):
+            migrate(connection, path)
+    migrate(connection, path)
     assert not connection.in_transaction
     connection.close()
 

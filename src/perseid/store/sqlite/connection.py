@@ -87,17 +87,12 @@ def migrate(connection: Connection, path: Path) -> None:
     scripts = migrations()
     with _errors(path):
         _let_older_go(connection, path, scripts)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = _known_version(connection, path, newest=len(scripts))
-            for number, script in enumerate(scripts[version:], start=version + 1):
-                connection.execute(script.read_text(encoding="utf-8"))
-                connection.execute(f"PRAGMA user_version={number}")
-            connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+    with transaction(connection, path):
+        version = _known_version(connection, path, newest=len(scripts))
+        for number, script in enumerate(scripts[version:], start=version + 1):
+            connection.execute(script.read_text(encoding="utf-8"))
+            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
 
 
 def _let_older_go(connection: Connection, path: Path, scripts: list[Path]) -> None:
