@@ -95,14 +95,14 @@ def _ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-async def measure(pages: int, links: int, batch: int, processes: int, crawls: int) -> None:
+async def measure(pages: int, links: int, batch: int, processes: int, crawls: int, *, variants: bool) -> None:
     name = await take_database()
     url = url_of(name)
     store = await PgStore.open(url, defaults=FREE)
     started: list[CrawlId] = []
     for site in range(crawls):
         first = page(site, 0)
-        new = NewCrawl(uid=f"c{site}", url=first.url, options=b"{}", key_seed=1, first=(first,))
+        new = NewCrawl(uid=f"c{site}", url=first.url, options=b"{}", key_seed=1, first=(first,), keep_variants=variants)
         started.append(await store.start(new))
     command = [sys.executable, __file__, "--work", url, "--pages", str(pages // crawls), "--links", str(links)]
     workers = [_begin([*command, "--batch", str(batch)]) for _ in range(processes)]
@@ -152,13 +152,14 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--crawls", type=int, default=1)
+    parser.add_argument("--variants", action="store_true", help="crawls that fold similar URLs, as over the API")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.work:
         asyncio.run(work(asked.work, asked.pages, asked.links, asked.batch))
         return
     for processes in asked.processes:
-        asyncio.run(measure(asked.pages, asked.links, asked.batch, processes, asked.crawls))
+        asyncio.run(measure(asked.pages, asked.links, asked.batch, processes, asked.crawls, variants=asked.variants))
 
 
 if __name__ == "__main__":

@@ -7,34 +7,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from perseid.model.crawl import CrawlKind
 from perseid.model.job import JobKind
 from perseid.model.verdict import Denied
 from perseid.ports.work import NewUrl
+from perseid.store.postgres.nature import Nature
 from perseid.store.postgres.tx import PgTx, host_name
 from perseid.store.schema import BY_SITEMAP, COUNTED, clean
 
 _ADMIT = "SELECT admitted, over_ FROM admit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 _REFUSE = "SELECT refuse_v1($1, $2, $3, $4, $5, $6, $7)"
-
-
-class Nature(NamedTuple):
-    """What of a crawl decides how links are taken; it never changes."""
-
-    crawl: int
-    kind: str
-    max_depth: int | None
-    keep_variants: bool
-
-    @property
-    def is_batch(self) -> bool:
-        return CrawlKind(self.kind).lists_pages
-
-    def remembered(self, tx: PgTx) -> AbstractSet[int]:
-        """Keys that need no look into the database; none where a link seen again still changes something."""
-        if self.is_batch or self.max_depth is not None or self.keep_variants:
-            return frozenset()
-        return tx.seen.of(self.crawl)
 
 
 class Found(NamedTuple):
@@ -62,37 +43,47 @@ async def bring_in(tx: PgTx, harvests: Mapping[int, Harvest], hosts: Mapping[str
         await _cut(tx, harvest)
     batches = [harvest for harvest in harvests.values() if harvest.nature.is_batch]
     others = [harvest for harvest in harvests.values() if not harvest.nature.is_batch]
-    admitted = await _admit(tx, [(h.nature, item) for h in batches for item in h.found], hosts, as_batch=True)
-    chosen = {harvest.nature.crawl: _first_of_each_key(tx, harvest) for harvest in others}
-    admitted += await _admit(
+    of_batches, _ = await _admit(tx, [(h.nature, item) for h in batches for item in h.found], hosts, as_batch=True)
+    chosen = {harvest.nature.crawl: _first_of_each_key(harvest) for harvest in others}
+    of_others, beyond = await _admit(
         tx, [(h.nature, item) for h in others for item in chosen[h.nature.crawl].values()], hosts, as_batch=False
     )
     for harvest in others:
-        if harvest.nature.keep_variants:
+        if harvest.nature.keep_variants and harvest.found:
             await _keep_variants(tx, harvest, chosen[harvest.nature.crawl])
+        _learn(tx, harvest, beyond)
         if harvest.nature.max_depth is not None:
             await _deepen(tx, harvest)
     await refuse(tx, {crawl: harvest.denied for crawl, harvest in harvests.items()})
-    return admitted
+    return of_batches + of_others
 
 
-def _first_of_each_key(tx: PgTx, harvest: Harvest) -> dict[int, Found]:
-    """One of each key, the nearest to the start, without those that surely change nothing."""
-    seen = harvest.nature.remembered(tx)
+def _learn(tx: PgTx, harvest: Harvest, beyond: AbstractSet[tuple[int, int]]) -> None:
+    """What the limit refused is not remembered: a place may yet be given back."""
+    crawl = harvest.nature.crawl
+    there = [item.url for item in harvest.found if (crawl, item.url.key) not in beyond]
+    tx.learnt.seen(crawl, (url.key for url in there))
+    if harvest.nature.keep_variants:
+        tx.learnt.spelt(crawl, there)
+
+
+def _first_of_each_key(harvest: Harvest) -> dict[int, Found]:
+    """One of each key, the nearest to the start."""
     first: dict[int, Found] = {}
     for item in harvest.found:
         key = item.url.key
-        if key in seen and not item.url.sitemap:
-            continue
         earlier = first.get(key)
         if earlier is None or item.depth < earlier.depth:
             first[key] = item
     return first
 
 
-async def _admit(tx: PgTx, found: Sequence[tuple[Nature, Found]], hosts: Mapping[str, int], *, as_batch: bool) -> int:
+async def _admit(
+    tx: PgTx, found: Sequence[tuple[Nature, Found]], hosts: Mapping[str, int], *, as_batch: bool
+) -> tuple[int, set[tuple[int, int]]]:
+    """How many were admitted; crawl and key of what a limit refused."""
     if not found:
-        return 0
+        return 0, set()
     row = await tx.one(
         _ADMIT,
         as_batch,
@@ -109,13 +100,10 @@ async def _admit(tx: PgTx, found: Sequence[tuple[Nature, Found]], hosts: Mapping
     assert row is not None
     admitted, over = row
     tx.stirred = tx.stirred or admitted > 0
-    if not as_batch:
-        # What the limit refused is not remembered: a place may yet be given back.
-        beyond = set(over)
-        for number, (nature, item) in enumerate(found, start=1):
-            if number not in beyond:
-                tx.new_keys.setdefault(nature.crawl, []).append(item.url.key)
-    return int(admitted)
+    if not as_batch and not tx.memory.others_are_ahead:  # else it was asked before, see `recall`
+        tx.memory.note_others(len(found) - admitted - len(over), len(found))
+    refused = [found[number - 1] for number in over]
+    return int(admitted), {(nature.crawl, item.url.key) for nature, item in refused}
 
 
 async def _keep_variants(tx: PgTx, harvest: Harvest, first: Mapping[int, Found]) -> None:
@@ -158,7 +146,7 @@ async def refuse(tx: PgTx, denied: Mapping[int, Iterable[tuple[Denied, int | Non
     """Enter refusals into the ledger: the first reason is kept, and an accepted URL is none."""
     rows: list[tuple[int, int, int | None, str, str, str, str]] = []
     for crawl, items in denied.items():
-        before, accepted = tx.refused.of(crawl), tx.seen.of(crawl)
+        before, accepted = tx.memory.refused.of(crawl), tx.memory.seen.of(crawl)
         first: set[int] = set()
         for item, parent in items:
             if item.key in before or item.key in accepted or item.key in first:
@@ -171,6 +159,6 @@ async def refuse(tx: PgTx, denied: Mapping[int, Iterable[tuple[Denied, int | Non
                     clean(item.url),
                 )
             )  # fmt: skip
-        tx.new_refused.setdefault(crawl, []).extend(first)
+        tx.learnt.refused(crawl, first)
     if rows:
         await tx.execute(_REFUSE, *(list(column) for column in zip(*rows, strict=True)))

@@ -107,7 +107,7 @@ class PgBase:
             await self._in_transaction(connection, self._server_clock.measure)
         await connection.execute(begin)
         try:
-            tx = PgTx(connection, self._clock(), self._defaults, self._memory.seen, self._memory.refused)
+            tx = PgTx(connection, self._clock(), self._defaults, self._memory)
             result = await work(tx)
             await connection.execute("COMMIT")
         except BaseException:

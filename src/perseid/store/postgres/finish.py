@@ -10,8 +10,9 @@ import msgspec
 
 from perseid.model.job import JobKind
 from perseid.ports.work import Again, Done, Failed, Finished, HostNote, Refused, StoredDocument
-from perseid.store.postgres.admit import Found, Harvest, Nature, bring_in
+from perseid.store.postgres.admit import Found, Harvest, bring_in
 from perseid.store.postgres.harvest import write_down
+from perseid.store.postgres.nature import Nature
 from perseid.store.postgres.tx import PgTx
 from perseid.store.schema import clean
 
@@ -116,6 +117,7 @@ def _gather(tx: PgTx, item: Finished, it: Outcome, harvests: dict[int, Harvest])
     harvest = harvests.get(lease.crawl)
     if harvest is None:
         nature = Nature(lease.crawl, it.crawl_kind or "", it.max_depth, bool(it.keep_variants))
+        tx.memory.know(nature)
         harvest = harvests[lease.crawl] = Harvest(nature)
     harvest.denied += zip(item.denied, repeat(lease.job))
     depth = lease.depth if it.depth is None else it.depth
@@ -126,11 +128,9 @@ def _gather(tx: PgTx, item: Finished, it: Outcome, harvests: dict[int, Harvest])
         urls = [url for url in urls if url.kind is not JobKind.PAGE or url.sitemap]
     from_page = lease.kind is not JobKind.SITEMAP
     # Most links of a page stand on the pages before it as well: drop those before anything is made of them.
-    seen = harvest.nature.remembered(tx)
     harvest.found += [
         Found(url, lease.job, depth + 1 if from_page and url.kind is JobKind.PAGE and not url.sitemap else url.depth)
-        for url in urls
-        if url.key not in seen or url.sitemap
+        for url in harvest.nature.remembered(tx.memory).without(urls)
     ]
 
 

@@ -77,8 +77,7 @@ class PgForgetting(PgBase):
 
     def _forget_keys(self, crawls: list[CrawlId] | list[int]) -> None:
         for crawl in crawls:
-            self._memory.seen.forget(crawl)
-            self._memory.refused.forget(crawl)
+            self._memory.forget(crawl)
 
     async def _vacuumed(self) -> bool:
         """No dead row is left of what was deleted so far; False where somebody's snapshot still holds it."""

@@ -10,8 +10,9 @@ from perseid.model.ids import CrawlId, JobId
 from perseid.model.verdict import Denied
 from perseid.ports.store import NewCrawl
 from perseid.ports.work import Lease, NewUrl
-from perseid.store.postgres.admit import Found, Harvest, Nature, bring_in
+from perseid.store.postgres.admit import Found, Harvest, bring_in
 from perseid.store.postgres.base import PgBase
+from perseid.store.postgres.nature import Nature
 from perseid.store.postgres.quota import afford, hold
 from perseid.store.postgres.start import line_up, meet, start
 from perseid.store.postgres.tx import PgTx

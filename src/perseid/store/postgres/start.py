@@ -10,7 +10,8 @@ from perseid.model.job import JobKind
 from perseid.model.terms import EventKind
 from perseid.ports.store import NewCrawl
 from perseid.ports.work import NewUrl
-from perseid.store.postgres.admit import Found, Harvest, Nature, bring_in
+from perseid.store.postgres.admit import Found, Harvest, bring_in
+from perseid.store.postgres.nature import Nature
 from perseid.store.postgres.quota import afford, hold
 from perseid.store.postgres.tx import PgTx, host_name
 from perseid.store.quota import wanted

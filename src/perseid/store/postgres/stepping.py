@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from perseid.errors import StoreError, StoreUnavailable
 from perseid.model.ids import CrawlId, WorkerId
@@ -15,6 +16,7 @@ from perseid.store.poison import Halving
 from perseid.store.postgres.claim import Claimed, claim
 from perseid.store.postgres.claiming import PgClaiming
 from perseid.store.postgres.finish import finish_all, hosts_named
+from perseid.store.postgres.recall import recall
 from perseid.store.postgres.tx import PgTx
 
 _ALL_KINDS = tuple(JobKind)
@@ -22,6 +24,9 @@ _ALL_KINDS = tuple(JobKind)
 
 class PgStepping(Halving, PgClaiming):
     """The part of the store that workers call again and again."""
+
+    async def _ask(self, statement: str, *bindings: Any) -> Any:
+        return (await self._all(statement, bindings))[0][0]
 
     async def step(
         self,
@@ -39,6 +44,7 @@ class PgStepping(Halving, PgClaiming):
             kept = await finish_all(tx, finished, hosts) if finished else []
             return kept, tx.completed, await asked(tx) if want > 0 else Claimed([])
 
+        await recall(self._memory, finished, self._ask)
         try:
             kept, done, got = await self._write_at(hosts_named(finished), work)
         except StoreError:

@@ -14,7 +14,7 @@ from perseid.model.terms import EventKind
 from perseid.ports.work import NewUrl
 from perseid.store.lease import lease_of
 from perseid.store.order import Order, Taken
-from perseid.store.postgres.admit import Nature
+from perseid.store.postgres.nature import Nature
 from perseid.store.postgres.quota import hold
 from perseid.store.postgres.start import insert_row, know_team, line_up, meet, start
 from perseid.store.postgres.tx import PgTx

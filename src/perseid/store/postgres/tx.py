@@ -10,7 +10,8 @@ from typing import Any
 from perseid.model.ids import CrawlId
 from perseid.ports.store import HostDefaults
 from perseid.store.postgres.connection import Connection, Row
-from perseid.store.seen import SeenKeys
+from perseid.store.postgres.memory import Memory
+from perseid.store.seen import Learnt
 
 _LONGEST_HOST = 255
 
@@ -18,20 +19,16 @@ _LONGEST_HOST = 255
 class PgTx:
     """Every function of the sibling modules takes it first. It may be run again from its start (a clash)."""
 
-    def __init__(
-        self, connection: Connection, now: int, defaults: HostDefaults, seen: SeenKeys, refused: SeenKeys
-    ) -> None:
+    def __init__(self, connection: Connection, now: int, defaults: HostDefaults, memory: Memory) -> None:
         self.connection = connection
         self.now = now
         """µs, the store's clock; the same for the whole transaction."""
         self.defaults = defaults
         self.settings = settings_of(defaults)
         """`defaults` as the functions in the database take them."""
-        self.seen = seen
-        self.refused = refused
+        self.memory = memory
         self.random = random.SystemRandom()
-        self.new_keys: dict[int, list[int]] = {}
-        self.new_refused: dict[int, list[int]] = {}
+        self.learnt = Learnt()
         self.completed: list[CrawlId] = []
         self.stirred = False
         """Something may have become claimable: others are told after the commit."""
@@ -58,10 +55,7 @@ class PgTx:
 
     def committed(self) -> None:
         """Called after the commit: what is now surely in the database may be remembered."""
-        for crawl, keys in self.new_keys.items():
-            self.seen.add(crawl, keys)
-        for crawl, keys in self.new_refused.items():
-            self.refused.add(crawl, keys)
+        self.learnt.enter(self.memory)
 
 
 def settings_of(defaults: HostDefaults) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import orjson
@@ -12,6 +11,7 @@ from perseid.model.job import EndState, JobKind
 from perseid.model.verdict import Denial, DenialReason, Denied
 from perseid.ports.work import NewUrl
 from perseid.store.schema import BY_SITEMAP, COUNTED, UNLIMITED
+from perseid.store.seen import Remembered
 from perseid.store.sqlite import gates
 from perseid.store.sqlite.tx import CrawlRow, Tx
 
@@ -32,18 +32,18 @@ class Known(NamedTuple):
     url: str
 
 
-def remembered(tx: Tx, crawl: CrawlRow) -> AbstractSet[int]:
-    """Keys that need no look into the database; none where a link seen again still changes something."""
-    if crawl.is_batch or crawl.max_depth is not None or crawl.keep_variants:
-        return frozenset()
-    return tx.seen.of(crawl.id)
+def remembered(tx: Tx, crawl: CrawlRow) -> Remembered:
+    """Links that need no look into the database; none where one found again still changes something."""
+    if crawl.is_batch or crawl.max_depth is not None:
+        return Remembered()
+    return tx.memory.remembered(crawl.id, keeps_variants=bool(crawl.keep_variants))
 
 
 def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
     """Admit what the crawl has not seen, in order; the number admitted."""
     if crawl.is_batch:
         return _insert(tx, crawl, _within_limit(tx, crawl, list(found)))
-    first = _first_of_each_key(tx, crawl, found)
+    first = _first_of_each_key(found)
     if not first:
         return 0
     known = _known(tx, crawl.id, first)
@@ -59,18 +59,18 @@ def admit(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> int:
             if item.parent is not None:
                 _shorten(tx, crawl, _job_of(tx, crawl.id, item.url.key), item.depth)
     # What the limit refused is not remembered: a place may yet be given back.
-    tx.new_keys.setdefault(crawl.id, []).extend([*known, *(item.url.key for item in kept)])
+    there = {*known, *(item.url.key for item in kept)}
+    tx.learnt.seen(crawl.id, there)
+    if crawl.keep_variants:
+        tx.learnt.spelt(crawl.id, (item.url for item in found if item.url.key in there))
     return admitted
 
 
-def _first_of_each_key(tx: Tx, crawl: CrawlRow, found: Sequence[Found]) -> dict[int, Found]:
-    """One of each key, the nearest to the start, without those that surely change nothing."""
-    seen = remembered(tx, crawl)
+def _first_of_each_key(found: Sequence[Found]) -> dict[int, Found]:
+    """One of each key, the nearest to the start."""
     first: dict[int, Found] = {}
     for item in found:
         key = item.url.key
-        if key in seen and not item.url.sitemap:
-            continue
         earlier = first.get(key)
         if earlier is None or item.depth < earlier.depth:
             first[key] = item
@@ -254,8 +254,8 @@ def keep_cut(tx: Tx, crawl: CrawlRow, parent: int, urls: Sequence[NewUrl]) -> No
 
 def refuse(tx: Tx, crawl: CrawlRow, denied: Sequence[tuple[Denied, int | None]]) -> None:
     """Enter refusals into the ledger: the first reason is kept, and an accepted URL is none."""
-    refused_before = tx.refused.of(crawl.id)
-    accepted = tx.seen.of(crawl.id)
+    refused_before = tx.memory.refused.of(crawl.id)
+    accepted = tx.memory.seen.of(crawl.id)
     first: dict[int, tuple[Denied, int | None]] = {}
     for item in denied:
         key = item[0].key
@@ -285,4 +285,4 @@ def refuse(tx: Tx, crawl: CrawlRow, denied: Sequence[tuple[Denied, int | None]])
     crawl.refused += len(fresh[:room])
     crawl.refused_beyond += len(fresh[room:])
     crawl.dirty = crawl.dirty or bool(fresh)
-    tx.new_refused.setdefault(crawl.id, []).extend(first)
+    tx.learnt.refused(crawl.id, first)

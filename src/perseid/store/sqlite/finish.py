@@ -117,11 +117,9 @@ def _gather_links(
         keep_cut(tx, crawl, job, links)
         urls = [url for url in urls if url.kind is not JobKind.PAGE or url.sitemap]
     # Most links of a page stand on the pages before it as well: drop those before anything is made of them.
-    seen = remembered(tx, crawl)
     found.setdefault(crawl.id, []).extend(
         Found(url, job, depth + 1 if from_page and url.kind is JobKind.PAGE and not url.sitemap else url.depth)
-        for url in urls
-        if url.key not in seen or url.sitemap
+        for url in remembered(tx, crawl).without(urls)
     )
 
 
@@ -171,7 +169,7 @@ def _raced_redirect(tx: Tx, crawl: CrawlRow, item: Finished) -> int | None:
             " SELECT ?, crawl, ?, kind, depth, 0, parent, id, ? FROM url WHERE id = ?",
             (tx.take_job_ids(1), key, item.final_url, job),
         )
-        tx.new_keys.setdefault(crawl.id, []).append(key)
+        tx.learnt.seen(crawl.id, [key])
         return None
     return _keeper(tx, row[1] if row[1] is not None else row[0], job)
 

@@ -47,7 +47,10 @@ def _may_go_on(tx: Tx, crawl: CrawlRow) -> bool:
 
 
 def _go_on(tx: Tx, crawl: CrawlRow) -> None:
-    """A completed crawl has open jobs again. Its deadline runs anew, and nobody is told yet that it is over."""
+    """A completed crawl has jobs in line again. Its deadline runs anew, and nobody is told yet that it is over.
+
+    When its last page was asked for is forgotten with its queues: a delay is kept from now on.
+    """
     if crawl.running:
         return
     crawl.status = SCRAPING
@@ -58,8 +61,9 @@ def _go_on(tx: Tx, crawl: CrawlRow) -> None:
         (tx.now, crawl.id),
     )
     tx.execute(
-        "UPDATE queue SET closed = ? * (SELECT paused FROM crawl WHERE crawl.id = queue.crawl) WHERE crawl = ?",
-        (PAUSED, crawl.id),
+        "UPDATE queue SET closed = ?1 * (SELECT paused FROM crawl WHERE crawl.id = queue.crawl),"
+        " next_at = CASE WHEN gap > 0 THEN max(next_at, ?2 + gap) ELSE next_at END WHERE crawl = ?3",
+        (PAUSED, tx.now, crawl.id),
     )
     tx.stirred_teams.add(crawl.team)
     if crawl.events:
@@ -95,13 +99,13 @@ def retry(tx: Tx, jobs: Sequence[JobId]) -> int:
         if crawl.keep_variants:
             tx.execute("UPDATE variant SET tried = 0 WHERE crawl = ? AND key = ? AND url <> ?", (crawl_id, key, url))
         tx.execute("UPDATE url SET attempts = 0, stalls = min(stalls, ?), hops = x'' WHERE id = ?", (_STALLS_KEPT, job))
-        _go_on(tx, crawl)
         if host is None:
             # Of a crawl that was over, and its lanes gone, before jobs knew their host.
             name = politeness_host(url)
             host = gates.host_ids(tx, (name,))[name]
         gates.trust_again(tx, (host,))
         gates.requeue(tx, job, host=host)
+        _go_on(tx, crawl)
         retried += 1
     return retried
 

@@ -25,7 +25,7 @@ from perseid.ports.work import Finished, Lease, NewUrl
 from perseid.store.order import Order
 from perseid.store.poison import Halving
 from perseid.store.schema import UNLIMITED, clean
-from perseid.store.seen import SeenKeys
+from perseid.store.seen import Memory
 from perseid.store.sqlite import erase, gates, lifecycle, operate, workers
 from perseid.store.sqlite.audit import audit
 from perseid.store.sqlite.blocks import SqliteBlocks
@@ -80,8 +80,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
         self._writer = writer
         self._defaults = defaults
         self._wal_limit_bytes = 64 * 1024 * 1024
-        self._seen = SeenKeys()
-        self._refused = SeenKeys()
+        self._memory = Memory()
         self._orders = Orders(self._tx)
         self._passengers = Passengers()
         self._thread = Hand("perseid-store")
@@ -155,7 +154,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
     @contextmanager
     def _tx(self) -> Iterator[Tx]:
         with transaction(self._writer, self.path):
-            tx = Tx(self._writer, self._clock(), self._defaults, self._seen, self._refused)
+            tx = Tx(self._writer, self._clock(), self._defaults, self._memory)
             yield tx
             self._passengers.board(tx)
             tx.flush()
@@ -288,8 +287,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
         while more and rounds != 0:
             fresh, more = await self._write(lambda tx: prune_round(tx, crawl))
             for number in fresh:
-                self._seen.forget(number)
-                self._refused.forget(number)
+                self._memory.forget(number)
             gone += fresh
             rounds = None if rounds is None else rounds - 1
         return gone
@@ -305,8 +303,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
         for crawl in ended:
             while not await self._write(partial(erase.clear_rows, crawl=crawl, chunk=5_000)):
                 pass
-            self._seen.forget(crawl)
-            self._refused.forget(crawl)
+            self._memory.forget(crawl)
         if not await asyncio.to_thread(scrub, self.path):
             return False
         for crawl in ended:

@@ -15,7 +15,7 @@ from perseid.model.ids import CrawlId
 from perseid.model.terms import EventKind
 from perseid.ports.store import HostDefaults
 from perseid.store.schema import ERASED_AFTER_US
-from perseid.store.seen import SeenKeys
+from perseid.store.seen import Learnt, Memory
 from perseid.store.sqlite.connection import Connection, Row
 from perseid.store.sqlite.post import News, post
 from perseid.store.sqlite.usage import count_pages
@@ -93,24 +93,20 @@ _WRITE_CRAWL = f"UPDATE crawl SET {', '.join(f'{name} = ?' for name in _WRITTEN)
 class Tx:
     """State of one transaction; every function of the sibling modules takes it first."""
 
-    def __init__(
-        self, connection: Connection, now: int, defaults: HostDefaults, seen: SeenKeys, refused: SeenKeys
-    ) -> None:
+    def __init__(self, connection: Connection, now: int, defaults: HostDefaults, memory: Memory) -> None:
         self.connection = connection
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.now = now
         self.defaults = defaults
-        self.seen = seen
-        self.refused = refused
+        self.memory = memory
         self.random = random.SystemRandom()
         self.freed_hosts: Counter[int] = Counter()
         self.freed_queues: Counter[int] = Counter()
         self.freed_teams: Counter[int] = Counter()
         self.stirred_teams: set[int] = set()
         """Something may have become claimable there."""
-        self.new_keys: dict[int, list[int]] = {}
-        self.new_refused: dict[int, list[int]] = {}
+        self.learnt = Learnt()
         self.used: Counter[int] = Counter()
         """Pages stored, by team."""
         self.completed: list[CrawlId] = []
@@ -230,7 +226,4 @@ class Tx:
 
     def committed(self) -> None:
         """Called after the commit: what is now surely in the database may be remembered."""
-        for crawl, keys in self.new_keys.items():
-            self.seen.add(crawl, keys)
-        for crawl, keys in self.new_refused.items():
-            self.refused.add(crawl, keys)
+        self.learnt.enter(self.memory)

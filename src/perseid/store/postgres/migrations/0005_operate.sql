@@ -7,8 +7,8 @@ CREATE FUNCTION may_go_on_v1(now_ bigint, crawl_ bigint) RETURNS boolean LANGUAG
     AND coalesce(c.ended_at + c.ttl > now_, true) FROM crawl c WHERE c.id = crawl_), false);
 $$;
 
--- A completed crawl has open jobs again. Its deadline runs anew, and nobody is told yet that it is over. The caller holds
--- it and its queues.
+-- A completed crawl has jobs in line again. Its deadline runs anew, and nobody is told yet that it is over. When its last
+-- page was asked for is forgotten with its queues: a delay is kept from now on. The caller holds it and its queues.
 CREATE FUNCTION go_on_v1(now_ bigint, crawl_ bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE crawl SET status = 0, ended_at = NULL,
@@ -17,7 +17,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  UPDATE queue q SET closed = c.paused * 2 FROM crawl c WHERE q.crawl = crawl_ AND c.id = crawl_;
+  UPDATE queue q SET closed = c.paused * 2,
+      next_at = CASE WHEN q.gap > 0 THEN greatest(q.next_at, now_ + q.gap) ELSE q.next_at END
+    FROM crawl c WHERE q.crawl = crawl_ AND c.id = crawl_;
   PERFORM 1 FROM outbox_lane l WHERE l.crawl = crawl_ FOR UPDATE;
   DELETE FROM outbox WHERE crawl = crawl_ AND kind IN (4, 8, 16) AND lock = 0 AND attempts = 0;
   DELETE FROM erasure WHERE crawl = crawl_;
@@ -69,8 +71,8 @@ BEGIN
     END IF;
     -- Of a job that took workers down: retried, it still runs alone.
     UPDATE url SET attempts = 0, stalls = least(stalls, 2), hops = '' WHERE id = it.job;
-    PERFORM go_on_v1(now_, it.crawl);
     PERFORM requeue_v1(it.job);
+    PERFORM go_on_v1(now_, it.crawl);
     hosts := hosts || it.host;
     retried := retried + 1;
   END LOOP;

@@ -84,6 +84,8 @@ class ByHand(RuleBasedStateMachine):
         if goes_on:
             crawl.enlist(fresh, self._numbers(crawl))
         if admitted:
+            if crawl.status is not CrawlStatus.SCRAPING:
+                self.oracle.went_on(crawl, self.clock.now)
             crawl.status = CrawlStatus.SCRAPING
             self.oracle.begin(fresh[:admitted])
 
@@ -91,7 +93,10 @@ class ByHand(RuleBasedStateMachine):
     @rule(side=sides, pick=picks, which=st.sets(st.integers(0, 15), max_size=6))
     def retry_jobs(self, side: int, pick: int, which: set[int]) -> None:
         crawl, chosen = self._choose(pick, which)
+        was_over = crawl.status is not CrawlStatus.SCRAPING
         expected = sum(crawl.retry(key) for key in chosen)
+        if was_over:
+            self.oracle.went_on(crawl, self.clock.now)
         assert self.run(self.desks[side].store.retry_jobs(list(chosen.values()))) == expected
 
     @precondition(lambda self: self.oracle.crawls)

@@ -225,6 +225,11 @@ class Oracle:
         """Hosts of all jobs there are; a host stays known when its crawls are forgotten."""
         self.known_hosts.update(job.host for crawl in self.crawls.values() for job in crawl.jobs.values())
 
+    def went_on(self, crawl: CrawlModel, now: int) -> None:
+        """A crawl that was over may have forgotten when its last page was asked for."""
+        if crawl.delay:
+            crawl.surely_open = max(crawl.surely_open, now + crawl.delay)
+
     def host(self, name: str) -> HostModel:
         return self.hosts.setdefault(name, HostModel())
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from perseid.model.crawl import CrawlStatus
 from perseid.model.job import JobKind
 from perseid.ports.store import Beat
-from perseid.ports.work import Lease, NewUrl
+from perseid.ports.work import Failed, Lease, NewUrl
 from perseid.testing.conformance.store.backend import SECOND
 from perseid.testing.conformance.store.desk import HOME, Bench, Desk, ended, links, page
 
@@ -46,6 +48,27 @@ async def test_each_sees_the_others_visited_urls(desk: Desk, bench: Bench) -> No
     await twin.finish(b, "c", "d", "e")
     assert (await desk.look(crawl)).counts.discovered == 5
     assert await desk.store.add(crawl, links("c", "e", "f")) == 1
+
+
+@pytest.mark.parametrize("keep_variants", [False, True])
+async def test_one_finds_what_the_other_has_found(desk: Desk, bench: Bench, *, keep_variants: bool) -> None:
+    """Always the second to see a link; now and then it is a new one, or another spelling."""
+    twin = await bench.twin(desk)
+    rounds, width = 10, 30
+    crawl = await desk.start(*(f"page{n}" for n in range(2 * rounds)), keep_variants=keep_variants)
+    held = await desk.claim(2 * rounds)
+    for n in range(rounds):
+        first = [page(f"{n}-{link}") for link in range(width)]
+        other = first[0]._replace(url=f"{first[0].url}/")
+        assert await desk.finish(held[2 * n], *first)
+        assert await twin.finish(held[2 * n + 1], *first, other, page(f"{n}-new"))
+    assert (await desk.look(crawl)).counts.discovered == rounds * (2 + width + 1)
+    found = await twin.claim_all()
+    assert len({lease.key for lease in found}) == len(found) == rounds * (width + 1)
+    gone = [lease for lease in found if lease.url.endswith("-0")]
+    await twin.step([ended(lease, end=Failed(code="http_404", message="", status=404)) for lease in gone])
+    again = [f"{lease.url}/" for lease in gone] if keep_variants else []
+    assert sorted(lease.url for lease in await desk.claim_all()) == sorted(again)
 
 
 async def test_a_reaped_twins_known_urls_do_not_lie(desk: Desk, bench: Bench) -> None:
