@@ -220,6 +220,8 @@ CREATE FUNCTION give_v1(
   l_host bigint[], q_id bigint[], q_crawl bigint[], q_team bigint[],
   OUT jobs bigint[], OUT j_lane bigint[], OUT m_lane bigint[], OUT m_head bigint[], OUT m_ord bigint[])
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  lock_ bigint := lock_v1(); -- all of one claim are one worker's: it need not be drawn for each
 BEGIN
   WITH p AS (
     SELECT p.* FROM unnest(l_id, l_got, l_head, l_nth, l_host) WITH ORDINALITY AS p(lane, n, head, nth, host, i)
@@ -231,7 +233,7 @@ BEGIN
     ) u
   ), leased AS (
     INSERT INTO lease (job, crawl, lock, worker, queue, lane, host, team, started_at, expires_at)
-    SELECT r.job, q_crawl[r.nth], lock_v1(), taker, q_id[r.nth], r.lane, r.host, q_team[r.nth], this_moment,
+    SELECT r.job, q_crawl[r.nth], lock_ # r.job, taker, q_id[r.nth], r.lane, r.host, q_team[r.nth], this_moment,
       this_moment + lease_us
     FROM r WHERE r.k <= r.n
   ), moved AS (
