@@ -12,6 +12,7 @@ import msgspec
 from perseid.cli.exits import Exit
 from perseid.cli.interrupt import Interrupt, signals
 from perseid.cli.progress import Progress
+from perseid.inplace import InPlace
 from perseid.model.crawl import CrawlStatus
 from perseid.sink.ledger import write_failed, write_skipped
 from perseid.sink.pages import PageWriter
@@ -73,7 +74,7 @@ async def work(session: Session, *, show: bool) -> Outcome:
 
 
 async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progress: Progress) -> Crawl:
-    client, uid = session.client, session.record.uid
+    client, uid, here = session.client, session.record.uid, InPlace()
     running = asyncio.create_task(
         client.run(uid, concurrency=session.concurrency, processes=session.processes, stop=stop)
     )
@@ -82,7 +83,7 @@ async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progr
             committed = time.monotonic()
             while not running.done():
                 await asyncio.wait({running}, timeout=POLL_S)
-                await _write_new(client, uid, writer)
+                await _write_new(client, uid, writer, here)
                 if time.monotonic() - committed >= COMMIT_S:
                     await asyncio.to_thread(writer.commit)
                     committed = time.monotonic()
@@ -95,27 +96,34 @@ async def _run_and_write(session: Session, stop: Stop, writer: PageWriter, progr
             running.exception()  # the first error is the one to tell
         raise
     crawl = running.result()
-    await _write_new(client, uid, writer)
+    await _write_new(client, uid, writer, here)
     return crawl
 
 
-async def _write_new(client: Client, uid: str, writer: PageWriter) -> None:
-    """Write what was finished since, in a thread: a slow disk must not hold up the fetching."""
+async def _write_new(client: Client, uid: str, writer: PageWriter, here: InPlace) -> None:
+    """Write what was finished since; where the disk is slow in a thread, for it must not hold up the fetching."""
     batch: list[Page] = []
     size = 0
     async for page in client.documents(uid, after=writer.seq):
         batch.append(page)
         size += len(page[1])
         if len(batch) >= BATCH_PAGES or size >= BATCH_BYTES:
-            await asyncio.to_thread(_write, writer, batch)
+            await _write(writer, batch, here)
             batch, size = [], 0
     if batch:
-        await asyncio.to_thread(_write, writer, batch)
+        await _write(writer, batch, here)
 
 
-def _write(writer: PageWriter, pages: list[Page]) -> None:
-    for seq, line, document in pages:
-        writer.write(seq, line, document)
+async def _write(writer: PageWriter, pages: list[Page], here: InPlace) -> None:
+    def write() -> None:
+        for seq, line, document in pages:
+            writer.write(seq, line, document)
+
+    if here.may:
+        here.do(write)
+        await asyncio.sleep(0)
+    else:
+        await asyncio.to_thread(write)
 
 
 async def _finish(session: Session, crawl: Crawl) -> bool:

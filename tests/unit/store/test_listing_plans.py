@@ -77,7 +77,7 @@ class Listener:
         self.place, self.along, self.same = self._rows.place, self._rows.along, self._rows.same
         self.asked: list[tuple[str, tuple[object, ...]]] = []
 
-    async def all(self, statement: str, *bindings: object) -> list[Row]:
+    async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:
         self.asked.append((statement, bindings))
         return await self._rows.all(statement, *bindings)
 

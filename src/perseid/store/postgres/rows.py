@@ -26,5 +26,5 @@ class PgRows:
     def same(self, column: str, parameter: str) -> str:
         return f"md5({column}) = md5({parameter}) AND {column} = {parameter}"
 
-    async def all(self, statement: str, *bindings: object) -> list[Row]:
+    async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:  # noqa: ARG002 - never does
         return await self._fetch(statement, bindings)

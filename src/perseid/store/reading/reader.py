@@ -33,6 +33,8 @@ from perseid.store.reading.prospect import prospect
 from perseid.store.reading.rows import Row, Rows
 from perseid.store.schema import clean
 
+_FEW = 100
+
 
 def _document(row: Row) -> DocumentRow:
     seq, job, url, status, state, body, blob = row
@@ -47,13 +49,13 @@ class Reader:
         self._clock = clock
 
     async def crawl(self, uid: str) -> Crawl:
-        rows = await self._rows.all(f"{CRAWL} WHERE uid = $1 AND {SEEN}", uid)
+        rows = await self._rows.all(f"{CRAWL} WHERE uid = $1 AND {SEEN}", uid, brief=True)
         if not rows:
             raise NotFound(f"no crawl {uid} in {self._rows.place}")
         return crawl_of(rows[0])
 
     async def crawl_by_id(self, crawl: CrawlId) -> Crawl:
-        rows = await self._rows.all(f"{CRAWL} WHERE id = $1 AND {SEEN}", crawl)
+        rows = await self._rows.all(f"{CRAWL} WHERE id = $1 AND {SEEN}", crawl, brief=True)
         if not rows:
             raise NotFound(f"no crawl number {crawl} in {self._rows.place}")
         return crawl_of(rows[0])
@@ -76,7 +78,7 @@ class Reader:
         rows = await self._rows.all(
             "SELECT seq, job, url, status, state, body, blob FROM document WHERE crawl = $1 AND seq > $2"
             " AND superseded = 0 ORDER BY seq LIMIT $3",
-            crawl, after, limit,
+            crawl, after, limit, brief=limit <= _FEW,
         )  # fmt: skip
         return [_document(row) for row in rows]
 

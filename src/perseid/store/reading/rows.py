@@ -28,8 +28,11 @@ class Rows(Protocol):
         """The condition that a long text is this one, by the index that finds it."""
         ...
 
-    async def all(self, statement: str, *bindings: object) -> list[Row]:
-        """Raises `StoreUnavailable` where a retry helps."""
+    async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:
+        """Raises `StoreUnavailable` where a retry helps.
+
+        What is `brief`, a few rows by their key, may hold up the event loop for the moment it takes.
+        """
         ...
 
 

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from perseid.errors import StoreError
+from perseid.inplace import InPlace
 
 T = TypeVar("T")
 
@@ -25,14 +26,25 @@ class Hand:
 
     def __init__(self, name: str) -> None:
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._at_work = Lock()
+        self._here = InPlace()
         self.stopped = False
         self._thread = Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
-    async def do(self, work: Callable[[], T]) -> T:
-        """What it returns or raises. Given up before it has begun, it is not done. Raises `StoreError` once stopped."""
+    async def do(self, work: Callable[[], T], *, brief: bool = False) -> T:
+        """What it returns or raises. Given up before it has begun, it is not done. Raises `StoreError` once stopped.
+
+        What is `brief` is done in the caller's thread if the other is idle, and the like held nobody up of late.
+        """
         if self.stopped:
             raise StoreError("the store was closed; open it again")
+        if brief and self._orders.empty() and self._here.may and self._at_work.acquire(blocking=False):
+            try:
+                return self._here.do(work)
+            finally:
+                self._at_work.release()
+                await asyncio.sleep(0)  # as if it had taken a turn of the loop: others may have one
         loop = asyncio.get_running_loop()
         told: asyncio.Future[T] = loop.create_future()
         self._orders.put(_Order(work, loop, told))
@@ -46,8 +58,9 @@ class Hand:
 
     def _work(self) -> None:
         while (order := self._orders.get()) is not None:
-            if not order.told.cancelled():
-                _carry_out(order)
+            with self._at_work:
+                if not order.told.cancelled():
+                    _carry_out(order)
             del order  # and with it what it wrote
 
 

@@ -1,4 +1,4 @@
-"""`Rows` of a database file: a read-only connection in a thread of its own, so that the event loop never waits."""
+"""`Rows` of a database file: a read-only connection with a thread, so that the event loop never waits for long."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class SqliteRows:
     def same(self, column: str, parameter: str) -> str:
         return f"{column} = {parameter}"
 
-    async def all(self, statement: str, *bindings: object) -> list[Row]:
+    async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:
         numbered = _numbered(statement)
-        return await self.run(lambda connection: list(connection.execute(numbered, bindings)))
+        return await self.run(lambda connection: list(connection.execute(numbered, bindings)), brief=brief)
 
-    async def run(self, query: Callable[[Connection], T]) -> T:
+    async def run(self, query: Callable[[Connection], T], *, brief: bool = False) -> T:
         """Several statements that belong together."""
-        return await self._thread.do(lambda: reading(self._reader, self._path, query))
+        return await self._thread.do(lambda: reading(self._reader, self._path, query), brief=brief)
 
     async def close(self) -> None:
         if self._thread.stopped:

@@ -1,4 +1,4 @@
-"""The SQLite store behind its two ports: one thread writes, one reads, so that the event loop never waits."""
+"""The SQLite store behind its two ports: one thread writes, one reads, so that the event loop never waits for long."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
         await self._thread.stop()
         await self._file.close()
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await self._thread.do(work)
+    async def _run(self, work: Callable[[], T], *, brief: bool = False) -> T:
+        return await self._thread.do(work, brief=brief)
 
     @contextmanager
     def _tx(self) -> Iterator[Tx]:
@@ -160,8 +160,11 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
             tx.flush()
         tx.committed()
 
-    async def _write(self, work: Callable[[Tx], T], *, synced: bool = False) -> T:
-        """One transaction; `synced` ones are on disk before this returns, others at the next checkpoint."""
+    async def _write(self, work: Callable[[Tx], T], *, synced: bool = False, brief: bool = False) -> T:
+        """One transaction; `synced` ones are on disk before this returns, others at the next checkpoint.
+
+        `brief` ones may be done in the caller's thread: some milliseconds of work, and no wait for the disk.
+        """
 
         def run() -> T:
             if synced:
@@ -173,7 +176,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
                 if synced:
                     self._writer.execute("PRAGMA synchronous=NORMAL")
 
-        return await self._run(run)
+        return await self._run(run, brief=brief)
 
     async def start(self, crawl: NewCrawl) -> CrawlId:
         return await self._write(lambda tx: start(tx, crawl), synced=True)
@@ -214,7 +217,7 @@ class SqliteStore(Halving, SqliteTeams, SqliteBlocks):
             return StepResult(kept, leases, None if leases or want <= 0 else gates.next_wake(tx), tx.completed)
 
         try:
-            return await self._write(work)
+            return await self._write(work, brief=True)
         except (StoreError, apsw.InterruptError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever one page's data did must not cost the others theirs
