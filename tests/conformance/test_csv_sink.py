@@ -25,11 +25,14 @@ class InFiles:
         return CsvSink(spec, str(self.folder))
 
     async def read(self, table: str) -> list[dict[str, Any]]:
-        csv.field_size_limit(sys.maxsize)
         rows: list[dict[str, Any]] = []
-        for path in sorted(self.folder.glob(f"{table}*.csv")):
-            with path.open(encoding="utf-8", newline="") as file:
-                rows += csv.DictReader(file)
+        limit = csv.field_size_limit(sys.maxsize)  # of the whole process: others count on theirs
+        try:
+            for path in sorted(self.folder.glob(f"{table}*.csv")):
+                with path.open(encoding="utf-8", newline="") as file:
+                    rows += csv.DictReader(file)
+        finally:
+            csv.field_size_limit(limit)
         return rows
 
     async def cut(self) -> None:
