@@ -16,6 +16,7 @@ from perseid.store.sqlite.store import SqliteStore
 from perseid.testing.conformance.store.backend import Truth
 from perseid.testing.conformance.store.damage import DAMAGES
 from perseid.testing.conformance.store.suite import store_suite
+from perseid.testing.sqlite import put_empty
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +32,7 @@ class SqliteBackend:
         self.path = self.folder / "perseid.db"
 
     async def open(self, *, defaults: HostDefaults, clock: Callable[[], int]) -> Truth:
+        put_empty(self.path)
         return await SqliteStore.open(self.path, defaults=defaults, clock=clock)
 
     async def execute(self, statement: str) -> None:

@@ -18,8 +18,10 @@ from perseid.model.document import Document
 from perseid.model.options import CrawlOptions, ScopeRules, ScrapeOptions
 from perseid.ports.inspect import DeniedRow, Explanation, FailureRow
 from perseid.runtime import Client
+from perseid.runtime.stores import DATABASE
 from perseid.testing import Site
-from perseid.testing.ground import Ground, give_back, take
+from perseid.testing.ground import Ground, folders_hold_stores, give_back, take
+from perseid.testing.sqlite import put_empty
 
 SETTINGS = Settings(
     worker=WorkerSettings(beat_s=0.2, sweep_s=0.2, poll_s=0.1, dead_after_s=2.0), robots=RobotsSettings()
@@ -129,6 +131,8 @@ async def open_lab(tmp_path: Path) -> AsyncIterator[OpenLab]:
         place = folder or tmp_path / "store"
         if place not in grounds:
             grounds[place] = await take()
+            if folders_hold_stores():
+                put_empty(place / DATABASE)
         client = await Client.open(place, grounds[place].under(settings))
         opened.append(client)
         return Lab(client, place, grounds[place])

@@ -63,7 +63,9 @@ async def open_store(
 
         return await PgStore.open(ground.store_url, defaults=defaults, clock=clock)
     from perseid.store.sqlite.store import SqliteStore  # noqa: PLC0415 - only one of the two
+    from perseid.testing.sqlite import put_empty  # noqa: PLC0415 - as above
 
+    put_empty(path)
     if clock is None:
         return await SqliteStore.open(path, defaults=defaults)
     return await SqliteStore.open(path, defaults=defaults, clock=clock)
