@@ -23,7 +23,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 
@@ -33,6 +32,7 @@ from perseid.testing.brokers import RedisServer
 from perseid.testing.child import Command, Server, command, served
 from perseid.testing.cluster import PostgresCluster, RabbitNode
 from perseid.testing.link import Network
+from perseid.testing.postgres import Question
 from perseid.testing.service import serving
 
 pytestmark = pytest.mark.slow
@@ -93,6 +93,8 @@ class Fleet:
         self.postgres = PostgresCluster()
         stack.callback(self.postgres.dispose)
         self.postgres.start()
+        self._question = Question(self.postgres.url)
+        stack.callback(self._question.close)
         self.network = Network(self.postgres.port)
         stack.callback(self.network.close)
         self.redis: RedisServer | None = None
@@ -139,18 +141,7 @@ class Fleet:
 
     def asked(self, statement: str) -> int:
         """A number that the database tells; -1 while it is away."""
-
-        async def ask() -> int:
-            connection = await asyncpg.connect(self.postgres.url, timeout=5)
-            try:
-                return int(await connection.fetchval(statement))
-            finally:
-                await connection.close()
-
-        try:
-            return asyncio.run(ask())
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            return -1
+        return self._question.number(statement)
 
     def leases(self) -> int:
         return self.asked("SELECT count(*) FROM lease")

@@ -214,12 +214,14 @@ def _settled(ground: Ground, target: str) -> list[tuple[str, int, str]]:
     async def read() -> list[tuple[str, int, str]]:
         connection = await asyncpg.connect(url_of(target))
         try:
+            if await connection.fetchval("SELECT to_regclass('demo')") is None:
+                return []
             return [tuple(row) for row in await connection.fetch("SELECT unique_key, number, title FROM demo")]
         finally:
             await connection.close()
 
     until = time.monotonic() + TIMEOUT_S
-    while ground.runs() or ground.waiting():
-        assert time.monotonic() < until, "items wait for ever"
+    while len(rows := asyncio.run(read())) < PAGES or ground.runs() or ground.waiting():
+        assert time.monotonic() < until, f"items wait for ever, {len(rows)} have arrived"
         time.sleep(0.3)
     return asyncio.run(read())

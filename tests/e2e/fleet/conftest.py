@@ -53,7 +53,7 @@ class Worker:
 
     def ready(self, processes: int) -> Worker:
         """Once so many of its processes are enrolled."""
-        until(lambda: (self.probe("/ready")[1] or {}).get("enrolled") == processes, self.command)
+        until(lambda: (self.probe("/ready")[1] or {}).get("enrolled") == processes, self.command, every_s=0.05)
         return self
 
     def pids(self) -> set[int]:
@@ -129,8 +129,18 @@ class Fleet:
     def leases(self) -> int:
         return sum(len(worker.leases) for worker in self.workers())
 
-    def finish(self, uid: str, worker: Worker) -> None:
-        until(lambda: self.crawl(uid).status is not CrawlStatus.SCRAPING, worker.command, every_s=0.1)
+    def finish(self, uid: str, worker: Worker, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Look at the crawl, and `meanwhile` at something else, until it is over; the store is opened once for that."""
+
+        async def over(client: Client) -> None:
+            deadline = time.monotonic() + TIMEOUT_S
+            while (await client.crawl(uid)).status is CrawlStatus.SCRAPING:
+                meanwhile()
+                assert worker.command.running(), worker.command.stderr
+                assert time.monotonic() < deadline, f"never; {worker.command.stderr[-3000:]}"
+                await asyncio.sleep(0.02)
+
+        self.ask(over)
 
     def paths(self, uid: str) -> list[str]:
         async def read(client: Client) -> list[str]:

@@ -102,9 +102,7 @@ def test_process_that_has_done_enough_is_replaced(fleet: Any, site: Site) -> Non
     uid = fleet.start(site.url("/"))
     seen: set[int] = set()
     with fleet.worker(2, "--max-pages", "40") as worker:
-        while fleet.crawl(uid).ended_at is None:
-            assert worker.command.running(), worker.command.stderr
-            seen |= worker.pids()
+        fleet.finish(uid, worker, meanwhile=lambda: seen.update(worker.pids()))
         numbers = worker.probe("/metrics")[1]
         assert 'perseid_jobs_total{kind="page",outcome="done"} 299.0' in numbers, "and the kickoff: none is forgotten"
         kept = list((fleet.folder / "data" / "metrics").rglob("counter_*.db"))
@@ -169,6 +167,7 @@ def test_worker_waits_for_a_store_that_is_away(tmp_path: Any, fleet: Any) -> Non
     with fleet.worker(1) as worker:
         while worker.probe("/live")[0] != 200:
             assert worker.command.running(), worker.command.stderr
+            time.sleep(0.02)
         status, body = worker.probe("/ready")
         assert (status, body["reason"]) == (503, "the store is away")
         worker.signal(signal.SIGTERM)

@@ -65,6 +65,7 @@ def test_workers_crawl_what_the_server_is_asked_for(fleet: Any, site: Site, serv
         assert until_completed(url, begun["id"])["completed"] == PAGES
         while leaving["pid"] in worker.pids():
             assert worker.command.running(), worker.command.stderr
+            time.sleep(0.05)
         worker.ready(2)
         told = ask(f"{url}/v2/crawl/{begun['id']}")[1]
         assert len(told["data"]) == 100, "a page of the listing"
