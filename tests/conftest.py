@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,17 @@ settings.register_profile("perseid", derandomize=bool(os.environ.get("CI")), **_
 settings.register_profile("short", max_examples=20, **_PATIENT)
 settings.register_profile("long", max_examples=2_000, stateful_step_count=100, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "perseid"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting makes stays to the end: nobody needs to look through it for garbage, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
