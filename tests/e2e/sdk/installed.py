@@ -24,7 +24,7 @@ def python_packages(name: str, *requirements: str) -> Path:
 
     def install(folder: Path) -> None:
         # By uv, which takes a tenth of pip's time; by pip where only that knows the index.
-        uv = [find_uv_bin(), "pip", "install", "--compile-bytecode", "--python", sys.executable]
+        uv = [find_uv_bin(), "pip", "install", "--python", sys.executable]
         goal = ["--quiet", "--target", str(folder), *requirements]
         if subprocess.run([*uv, *goal], check=False, capture_output=True, timeout=_INSTALL_S).returncode:
             _run([sys.executable, "-m", "pip", "install", *goal], {})
