@@ -6,3 +6,7 @@ settings by `context.loaded(ctx)`, does its work by `context.run(ctx, coroutine)
 name it in `COMMANDS` of `main.py`, which is the order of the help. What is heavy is imported inside the function:
 `--help` loads nothing but click.
 """
+
+from perseid.worker.garbage import collect_rarely
+
+collect_rarely()  # first of all: what is loaded now stays, and isn't worth a search

@@ -3,76 +3,65 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from perseid.cli import (
-    batch,
-    completion,
-    crawl,
-    db,
-    exceptions,
-    explain,
-    export,
-    flags,
-    items,
-    operate,
-    rules,
-    scrape,
-    seeds,
-    serve,
-    sinks,
-    sites,
-    stored,
-    worker,
-)
+from perseid.cli import completion, flags
 from perseid.cli.context import Globals, tell
 from perseid.cli.exits import Exit
 from perseid.cli.output import say
 from perseid.errors import PerseidError
-from perseid.worker.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS: dict[str, click.Command] = {
-    "crawl": crawl.crawl,
-    "scrape": scrape.scrape,
-    "map": scrape.map_site,
-    "batch": batch.batch,
-    "explain": explain.explain,
-    "list": stored.list_crawls,
-    "jobs": stored.jobs,
-    "resume": crawl.resume,
-    "cancel": stored.cancel,
-    "prune": stored.prune,
-    "export": export.export,
-    "rules": rules.rules,
-    "seeds": seeds.seeds,
-    "items": items.items,
-    "exceptions": exceptions.exceptions,
-    "sites": sites.sites,
-    "sinks": sinks.sinks,
-    "serve": serve.serve,
-    "worker": worker.worker,
-    "keys": serve.keys,
-    "db": db.db,
-    "doctor": operate.doctor,
-    "config": operate.config,
+COMMANDS = {
+    "crawl": "crawl",
+    "scrape": "scrape",
+    "map": "scrape.map_site",
+    "batch": "batch",
+    "explain": "explain",
+    "list": "stored.list_crawls",
+    "jobs": "stored",
+    "resume": "crawl",
+    "cancel": "stored",
+    "prune": "stored",
+    "export": "export",
+    "rules": "rules",
+    "seeds": "seeds",
+    "items": "items",
+    "exceptions": "exceptions",
+    "sites": "sites",
+    "sinks": "sinks",
+    "serve": "serve",
+    "worker": "worker",
+    "keys": "serve",
+    "db": "db",
+    "doctor": "operate",
+    "config": "operate",
 }
+"""Where each command stands: a module of this package, and what it is called there if not as here."""
 
 
 class Program(click.Group):
-    """Lists its commands in the order above, not by the alphabet."""
+    """Lists its commands in the order above, not by the alphabet, and loads only the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  as click calls it
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  as click calls it
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, name = place.partition(".")
+        found: click.Command = getattr(import_module(f"perseid.cli.{module}"), name or cmd_name)
+        return found
 
 
 @click.group(
     cls=Program,
-    commands=COMMANDS,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -105,7 +94,6 @@ def _show_version(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of the `perseid` program."""
-    collect_rarely()
     debug = "--debug" in sys.argv
     try:
         app(prog_name="perseid")
