@@ -25,6 +25,8 @@ LEASE_S = SHORT.lease_us / 1_000_000
 HOLD_S = SHORT.hold_us / 1_000_000
 SOON_S = 8.0
 """Everything happens within that, however busy the machine is."""
+PAUSE_S = 0.002
+"""Between questions that are to come far more often than they may be answered with yes."""
 _APART_S = 420.0
 """By so much the clocks of the store and of each process differ."""
 HOST_RATE = HostDefaults(max_active=8, interval_us=200_000, burst=3, global_interval_us=0)

@@ -8,7 +8,7 @@ from perseid.model.ids import CrawlId
 from perseid.ports.limit import Gate, GateKind, Permit
 from perseid.ports.store import NewCrawl
 from perseid.ports.work import NewUrl
-from perseid.testing.conformance.limit.backend import HOLD_S, LEASE_S, SOON_S, Bench
+from perseid.testing.conformance.limit.backend import HOLD_S, LEASE_S, PAUSE_S, SOON_S, Bench
 
 
 async def crawl_of(bench: Bench, gate: Gate, pages: int) -> CrawlId:
@@ -154,6 +154,7 @@ async def test_a_host_with_a_rate_is_asked_no_more_often(bench: Bench) -> None:
         for process in processes:
             got += await process.get(gate) is not None
             await process.free()
+        await asyncio.sleep(PAUSE_S)
     # 3 at once, and one each 0.2 s.
     assert 4 <= got <= 3 + (now - began) / 0.2 + 1
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from perseid.testing.conformance.limit.backend import SOON_S, Bench, Losable, Process
+from perseid.testing.conformance.limit.backend import PAUSE_S, SOON_S, Bench, Losable, Process
 
 Fault = Callable[[Losable], Awaitable[None]]
 
@@ -124,6 +124,7 @@ async def test_a_rate_holds_through_any_fault(bench: Bench, fault: str) -> None:
     while loop.time() < began + 4.5:
         for process in (one, two):
             got += await process.limits.take("a", interval_s=0.1, burst=8) == 0
+        await asyncio.sleep(PAUSE_S)
         if not struck and loop.time() > began + 1.0:
             struck = True
             await FAULTS[fault](_backend(bench))
