@@ -39,7 +39,7 @@ class SyncedPg(PgStore):
 
 
 class SyncedSqlite(SqliteStore):
-    async def _write(self, work: Any, *, synced: bool = True) -> Any:  # noqa: ARG002
+    async def _write(self, work: Any, *, synced: bool = True, brief: bool = False) -> Any:  # noqa: ARG002
         return await super()._write(work, synced=True)
 
 

@@ -51,16 +51,16 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[JobKind, ...] = tuple(JobKind)
 
     ahead_s: float = 0.1
-    """For how long there should be work at hand when no more is claimed."""
+    """For how long there should be work at hand when no more is claimed: that of the one crawl."""
+    shared_ahead_s: float = 0.02
+    """The same of a worker for all crawls: what others start meanwhile has its turn behind it."""
 
     def ahead(self, finished: int, seconds: float) -> int:
         """Leases to claim beyond those that run, where `finished` pages took `seconds`: few claims while pages are
-        fast, and none that grows old here while they are slow. A worker for all crawls claims little ahead: what
-        others start meanwhile has its turn behind it.
+        fast, and none that grows old here while they are slow.
         """
-        if self.only is None:
-            return self.concurrency
-        worth = int(finished * self.ahead_s / max(seconds, 0.001))
+        enough_s = self.shared_ahead_s if self.only is None else self.ahead_s
+        worth = int(finished * enough_s / max(seconds, 0.001))
         return min(max(worth, self.concurrency), _MOST_AHEAD * self.concurrency)
 
 

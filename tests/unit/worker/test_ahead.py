@@ -20,8 +20,9 @@ def test_fast_pages_are_claimed_further_ahead_within_bounds(finished, seconds, a
     assert LoopOptions(concurrency=16, ahead_s=0.1, only=CrawlId(1)).ahead(finished, seconds) == ahead
 
 
-def test_a_worker_for_all_crawls_lets_none_wait_for_what_it_holds():
-    assert LoopOptions(concurrency=16, ahead_s=0.1).ahead(1_000, 0.01) == 16
+@pytest.mark.parametrize(("finished", "seconds", "ahead"), [(16, 0.1, 16), (16, 0.01, 32), (1_000, 0.01, 128)])
+def test_a_worker_for_all_crawls_holds_what_is_done_in_a_moment(finished, seconds, ahead):
+    assert LoopOptions(concurrency=16, ahead_s=0.1, shared_ahead_s=0.02).ahead(finished, seconds) == ahead
 
 
 async def test_nothing_is_remembered_of_work_that_was_given_back(tmp_path: Path) -> None:
