@@ -84,12 +84,13 @@ class PgBase:
     def connected(self) -> int:
         return self._memory.connected
 
-    async def _write(self, work: Callable[[PgTx], Awaitable[T]], *, synced: bool = False) -> T:
+    async def _write(self, work: Callable[[PgTx], Awaitable[T]], *, synced: bool = False, single: bool = False) -> T:
         """One transaction; `synced` ones are on disk before this returns, others some moments later.
 
+        Work that is a `single` statement is a transaction by itself: the messages that begin and end one are spared.
         Raises `StoreUnavailable` where the server is away, or clashes don't end.
         """
-        begin = _begin(synced=synced, pooled=self.address.pooled)
+        begin = None if single and not self.address.pooled else _begin(synced=synced, pooled=self.address.pooled)
         for attempt in range(_TRIES):
             if attempt:
                 await asyncio.sleep(random_pause_s(attempt))
@@ -102,18 +103,22 @@ class PgBase:
                 _log.warning("a transaction clashed with another and is run again: %s", error)
         raise StoreUnavailable(f"{self.address.shown}: a transaction clashed {_TRIES} times with others")
 
-    async def _transaction(self, connection: Connection, begin: str, work: Callable[[PgTx], Awaitable[T]]) -> T:
+    async def _transaction(self, connection: Connection, begin: str | None, work: Callable[[PgTx], Awaitable[T]]) -> T:
         if self._server_clock is not None:
             await self._in_transaction(connection, self._server_clock.measure)
-        await connection.execute(begin)
-        try:
+        if begin is None:
             tx = PgTx(connection, self._clock(), self._defaults, self._memory)
             result = await work(tx)
-            await connection.execute("COMMIT")
-        except BaseException:
-            if not connection.is_closed():
-                await connection.execute("ROLLBACK")
-            raise
+        else:
+            await connection.execute(begin)
+            try:
+                tx = PgTx(connection, self._clock(), self._defaults, self._memory)
+                result = await work(tx)
+                await connection.execute("COMMIT")
+            except BaseException:
+                if not connection.is_closed():
+                    await connection.execute("ROLLBACK")
+                raise
         tx.committed()
         if tx.stirred:
             self._stirred()
@@ -183,11 +188,10 @@ class PgBase:
 
 def _begin(*, synced: bool, pooled: bool) -> str:
     """Each statement that a write runs knows its one index, so one plan is good for ever."""
-    plans = f"; {_PLANS}" if pooled else ""
-    return (
-        f"BEGIN; SET LOCAL synchronous_commit = {'on' if synced else 'off'};"
-        f" SET LOCAL plan_cache_mode = force_generic_plan{plans}"
-    )
+    begin = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan"
+    if synced or pooled:  # else it is off already
+        begin += f"; SET LOCAL synchronous_commit = {'on' if synced else 'off'}"
+    return f"{begin}; {_PLANS}" if pooled else begin
 
 
 def random_pause_s(attempt: int) -> float:

@@ -58,7 +58,7 @@ class PgClaiming(PgBlocks):
         for _ in range(_PATIENCE):
             if claimed.blocked is None:
                 break
-            claimed = await self._write(again)
+            claimed = await self._write(again, single=True)
         if before.given_up or claimed.given_up:
             await self._write(fail_given_up)
         return claimed

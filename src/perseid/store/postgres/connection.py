@@ -53,6 +53,8 @@ PLANS = {
 
 What looks cheap while a table is small (read all of it, and sort) is not looked for again when it has grown.
 """
+_COMMIT = {"synchronous_commit": "off"}
+"""What is to be on disk before somebody is told says so itself."""
 ANY_PLAN = "; ".join(f"SET LOCAL {name} = on" for name in PLANS if name.startswith("enable_"))
 """For a transaction that has to read all of it anyway."""
 CLASHES = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
@@ -138,7 +140,7 @@ async def make_pool(
             command_timeout=patience_s,
             max_inactive_connection_lifetime=120.0,
             statement_cache_size=0 if address.pooled else 200,
-            server_settings={"application_name": "perseid"} | ({} if address.pooled else PLANS),
+            server_settings={"application_name": "perseid"} | ({} if address.pooled else {**PLANS, **_COMMIT}),
         )
 
 

@@ -41,12 +41,15 @@ class PgStepping(Halving, PgClaiming):
         asked = partial(claim, worker=worker, want=want, kinds=kinds, lease_us=lease_us, only=crawl)
 
         async def work(tx: PgTx, hosts: Mapping[str, int]) -> tuple[list[bool], list[CrawlId], Claimed]:
-            kept = await finish_all(tx, finished, hosts) if finished else []
+            kept = await finish_all(tx, finished, hosts)
             return kept, tx.completed, await asked(tx) if want > 0 else Claimed([])
 
         await recall(self._memory, finished, self._ask)
         try:
-            kept, done, got = await self._write_at(hosts_named(finished), work)
+            if finished:
+                kept, done, got = await self._write_at(hosts_named(finished), work)
+            else:
+                kept, done, got = [], [], await self._write(asked, single=True) if want > 0 else Claimed([])
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever one page's data did must not cost the others theirs
