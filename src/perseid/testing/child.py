@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_LISTS_CHILDREN = Path("/proc/thread-self/children").exists()
 
 
 class Server(NamedTuple):
@@ -194,6 +193,7 @@ def descendants(root: int) -> list[int]:
     By the children of each, not by the parents of all: whoever watches a process asks twenty times a second, and to
     read all that a machine runs takes ten times as long.
     """
+    assert Path("/proc/thread-self/children").exists(), "this kernel keeps no lists of children"
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
@@ -229,15 +229,12 @@ def cpu_s(pid: int) -> float:
 
 
 def _children(pid: int) -> list[int]:
-    """Of all its threads; a kernel that keeps no such lists is asked whose child each process is."""
-    lists = list(Path(f"/proc/{pid}/task").glob("*/children"))
-    if not lists and not _LISTS_CHILDREN:
-        others = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-        return [other for other in others if _stat(other)[1:2] == [str(pid)]]
+    """Of all its threads."""
     found: list[int] = []
-    for each in lists:
-        with suppress(OSError):  # the thread has ended
-            found += map(int, each.read_text().split())
+    with suppress(OSError):  # the process has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # the thread has
+                found += map(int, (thread / "children").read_text().split())
     return found
 
 

@@ -37,6 +37,12 @@ def members() -> set[int]:
     return {pid for pid in descendants(os.getpid()) if b"perseid.runtime.crew" in _command(pid)}
 
 
+async def grown(number: int) -> set[int]:
+    """The crew once it has so many; in its first moment a process has no command line yet."""
+    await until(lambda: len(members()) == number)
+    return members()
+
+
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -52,7 +58,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def test_member_that_dies_is_replaced(tmp_path: Path, said: StringIO) -> None:
     async with Crew.started(2).at_work(order(tmp_path), Stop()):
-        victim, other = members()
+        victim, other = await grown(2)
         os.kill(victim, signal.SIGKILL)
         await until(lambda: victim not in members() and len(members()) == 2)
         assert other in members()
@@ -65,7 +71,7 @@ async def test_a_place_that_can_not_be_filled_now_is_filled_later(
 ) -> None:
     crew = Crew.started(1)
     async with crew.at_work(order(tmp_path), Stop()):
-        (victim,) = members()
+        (victim,) = await grown(1)
         with monkeypatch.context() as broken:
             broken.setattr("sys.executable", str(tmp_path / "nothing"))
             os.kill(victim, signal.SIGKILL)
@@ -79,7 +85,7 @@ async def test_a_place_that_can_not_be_filled_now_is_filled_later(
 async def test_members_that_keep_dying_are_given_up(tmp_path: Path, said: StringIO) -> None:
     async with Crew.started(1).at_work(order(tmp_path), Stop()):
         for deaths in range(1, MOST_DEATHS + 2):
-            (victim,) = members()
+            (victim,) = await grown(1)
             os.kill(victim, signal.SIGKILL)
             await until(lambda deaths=deaths: said.getvalue().count("was killed") == deaths)
         assert members() == set()
@@ -90,7 +96,7 @@ async def test_members_that_keep_dying_are_given_up(tmp_path: Path, said: String
 async def test_member_that_went_home_is_not_replaced(tmp_path: Path, said: StringIO) -> None:
     crew = Crew.started(1)
     async with crew.at_work(order(tmp_path), Stop()):
-        (member,) = members()
+        (member,) = await grown(1)
         await until((tmp_path / "perseid.db").exists)
         os.kill(member, signal.SIGTERM)
         await until(lambda: not crew._members)
