@@ -12,10 +12,11 @@ COMPILED := $(VENV)/.compiled
 ARGS ?=
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 # As many side by side as $(1) times the cores, of those that $(2) says. Each test waits for servers, processes and its
-# own turn while others do. In CI one that failed among them is asked a second time, alone, the machine being quiet: both
-# answers are shown, and what fails twice has failed.
-side_by_side = $(PYTEST) -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder $(2) \
-	$(if $(CI),|| { test $$? -eq 1 && $(PYTEST) --last-failed --last-failed-no-failures none --maxfail 3 $(2); })
+# own turn while others do. In CI one that failed among them is asked a second time, alone, when nothing else runs any
+# more (`again`): both answers are shown, and what fails twice has failed.
+side_by_side = $(PYTEST) -n $(shell expr $(1) '*' $(CORES)) --dist loadfile --no-loadscope-reorder $(2)
+noted = $(if $(CI),|| { test $$? -eq 1 && touch $(VENV)/.failed-$(1); })
+asked_again = $(PYTEST) --last-failed --last-failed-no-failures none --maxfail 3 $(1)
 # Each of its processes reads all tests, and would compile them where bytecode is not to be written.
 PYTEST = env PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 DELIVERIES := direct rabbitmq redis
@@ -26,7 +27,8 @@ ON_A_STORE_ONCE := tests/integration/api tests/integration/hook tests/integratio
 	tests/e2e/conformance
 export URL OUT
 
-.PHONY: help setup serve crawl url test compile-tests test-sinks check deploy-check format chaos scale bench clean
+.PHONY: help setup serve crawl url test run-main again-main beside-main compile-tests test-sinks check deploy-check \
+	format chaos scale bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -42,15 +44,44 @@ crawl: url $(CORE) $(COMPILED) ## crawl a site: make crawl URL=https://example.o
 url:
 	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
 
+# What runs on PostgreSQL waits more than it works: it goes along, one delivery after another, and is shown at its end.
 test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
 	@.ci/services
-	$(call side_by_side,2,$(ARGS))
-	@test -n "$(ARGS)" || $(MAKE) --no-print-directory --jobs 3 --output-sync $(addprefix test-on-,$(DELIVERIES))
+	@rm -f $(VENV)/.failed-*
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 run-main $(if $(ARGS),,beside-main)
+	@$(again)
 
 test-on-%: $(DEV) $(COMPILED) # on PostgreSQL: make test-on-direct, test-on-rabbitmq or test-on-redis
-	export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$*; \
-		$(call side_by_side,$(if $(filter direct,$*),2,1),-o cache_dir=.pytest_cache/$* $(ON_A_STORE) \
-		$(if $(filter direct redis,$*),tests/integration/seeds) $(if $(filter direct,$*),$(ON_A_STORE_ONCE)) $(ARGS))
+	@rm -f $(VENV)/.failed-*
+	@$(MAKE) --no-print-directory run-$*
+	@$(again)
+
+again = for run in main $(DELIVERIES); do \
+		test ! -e $(VENV)/.failed-$$run || \
+			{ rm $(VENV)/.failed-$$run && $(MAKE) --no-print-directory again-$$run; } || exit 1; \
+	done
+
+run-main:
+	$(call side_by_side,2,$(ARGS)) $(call noted,main)
+
+again-main:
+	$(call asked_again,$(ARGS))
+
+beside-main:
+	@failed=; mkdir -p .pytest_cache; for delivery in $(DELIVERIES); do \
+		$(MAKE) --no-print-directory run-$$delivery >.pytest_cache/on-$$delivery.log 2>&1 || failed=1; \
+		cat .pytest_cache/on-$$delivery.log; \
+	done; test -z "$$failed"
+
+on_postgresql = export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$*
+chosen = -o cache_dir=.pytest_cache/$* $(ON_A_STORE) $(if $(filter direct redis,$*),tests/integration/seeds) \
+	$(if $(filter direct,$*),$(ON_A_STORE_ONCE)) $(ARGS)
+
+run-%:
+	$(on_postgresql); $(call side_by_side,1,$(chosen)) $(call noted,$*)
+
+again-%:
+	$(on_postgresql); $(call asked_again,$(chosen))
 
 compile-tests: $(DEV) $(COMPILED) # before many processes do it at once
 	@$(PYTEST) --collect-only --quiet >/dev/null || true
