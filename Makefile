@@ -20,11 +20,11 @@ asked_again = $(PYTEST) --last-failed --last-failed-no-failures none --maxfail 3
 # Each of its processes reads all tests, and would compile them where bytecode is not to be written.
 PYTEST = env PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 DELIVERIES := direct rabbitmq redis
-# Tests of crawls and of the API, which stand on whatever store the environment names (perseid.testing.ground).
-ON_A_STORE := tests/integration/crawls tests/integration/worker tests/e2e/firecrawl
-# Those to whom it is all the same how workers are told of work.
-ON_A_STORE_ONCE := tests/integration/api tests/integration/hook tests/integration/items tests/integration/runtime \
-	tests/e2e/conformance
+# Tests of the engine and the API, which stand on whatever store and delivery the environment names
+# (perseid.testing.ground). Others look into a store's file, or have a store of their own kind.
+ON_A_STORE := $(addprefix tests/integration/,api crawls hook items runtime seeds sites worker) \
+	$(addprefix tests/e2e/,conformance firecrawl security sites test_cases_api.py test_cli_sites.py test_server.py \
+	test_server_limits.py test_server_schema.py test_server_sites.py test_server_webhooks.py test_tutorial.py)
 export URL OUT
 
 .PHONY: help setup serve crawl url test run-main again-main beside-main compile-tests test-sinks check deploy-check \
@@ -74,8 +74,7 @@ beside-main:
 	done; test -z "$$failed"
 
 on_postgresql = export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$*
-chosen = -o cache_dir=.pytest_cache/$* $(ON_A_STORE) $(if $(filter direct redis,$*),tests/integration/seeds) \
-	$(if $(filter direct,$*),$(ON_A_STORE_ONCE)) $(ARGS)
+chosen = -o cache_dir=.pytest_cache/$* $(ON_A_STORE) $(ARGS)
 
 run-%:
 	$(on_postgresql); $(call side_by_side,1,$(chosen)) $(call noted,$*)

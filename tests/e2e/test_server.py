@@ -7,6 +7,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -16,6 +17,7 @@ import pytest
 
 from perseid.testing import Answer, in_thread
 from perseid.testing.child import Command, command
+from perseid.testing.ground import Ground, standing
 from perseid.testing.service import serving
 from perseid.testing.site import Site
 
@@ -180,19 +182,31 @@ def test_probes_metrics_and_the_description_are_there(api: Api, web: Site) -> No
     assert api.get("/openapi.json")["openapi"].startswith("3.1")
 
 
-def test_beyond_loopback_it_wants_a_key_and_then_lets_nobody_in_without(tmp_path: Path, web: Site) -> None:
-    with command("serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path / "data"), folder=tmp_path) as one:
+@pytest.fixture
+def ground() -> Iterator[Ground]:
+    """For several programs on one store."""
+    with standing() as ground:
+        yield ground
+
+
+def test_beyond_loopback_it_wants_a_key_and_then_lets_nobody_in_without(
+    tmp_path: Path, web: Site, ground: Ground
+) -> None:
+    def told(*words: str) -> AbstractContextManager[Command]:
+        return command(*words, "--data", str(tmp_path / "data"), folder=tmp_path / "r", environment=ground.environment)
+
+    with told("serve", "--host", "0.0.0.0", "--port", "0") as one:
         ended = one.wait(30)
     assert ended.status == 2
     assert "perseid keys create" in ended.stderr
-    with command("keys", "create", "--name", "t", "--data", str(tmp_path / "data"), "--json", folder=tmp_path) as made:
+    with told("keys", "create", "--name", "t", "--json") as made:
         key = json.loads(made.wait(30).stdout)
-    with serving(tmp_path, "--host", "0.0.0.0") as (address, _process):
+    with serving(tmp_path, "--host", "0.0.0.0", environment=ground.environment) as (address, _process):
         url = address.replace("0.0.0.0", "127.0.0.1")
         assert Api(url).ask("GET", "/api/stats")[0] == 401
         assert Api(url, "fc-wrong").ask("GET", "/v2/concurrency-check")[0] == 401
         assert Api(url, key["key"]).post("/v2/scrape", {"url": web.url("/")})["success"]
-        with command("keys", "revoke", str(key["id"]), "--data", str(tmp_path / "data"), folder=tmp_path / "r") as gone:
+        with told("keys", "revoke", str(key["id"])) as gone:
             assert gone.wait(30).status == 0
         time.sleep(2.5)
         assert Api(url, key["key"]).ask("GET", "/api/stats")[0] == 401
@@ -200,13 +214,13 @@ def test_beyond_loopback_it_wants_a_key_and_then_lets_nobody_in_without(tmp_path
     assert not any(secret in path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
 
 
-def test_teams_see_their_own_crawls_only(tmp_path: Path, web: Site) -> None:
+def test_teams_see_their_own_crawls_only(tmp_path: Path, web: Site, ground: Ground) -> None:
     keys = []
     for team in ("one", "two"):
         arguments = ("keys", "create", "--team", team, "--data", str(tmp_path / "data"), "--json")
-        with command(*arguments, folder=tmp_path / team) as made:
+        with command(*arguments, folder=tmp_path / team, environment=ground.environment) as made:
             keys.append(json.loads(made.wait(30).stdout)["key"])
-    with serving(tmp_path) as (url, _process):
+    with serving(tmp_path, environment=ground.environment) as (url, _process):
         one, two = Api(url, keys[0]), Api(url, keys[1])
         uid = one.post("/v2/crawl", {"url": web.url("/"), "limit": 2})["id"]
         one.ended(uid)
@@ -220,8 +234,8 @@ def test_teams_see_their_own_crawls_only(tmp_path: Path, web: Site) -> None:
 
 
 @pytest.mark.slow
-def test_kill_9_with_fifty_in_flight_leaves_nothing_active(tmp_path: Path, web: Site) -> None:
-    with serving(tmp_path, workers=0) as (url, process):
+def test_kill_9_with_fifty_in_flight_leaves_nothing_active(tmp_path: Path, web: Site, ground: Ground) -> None:
+    with serving(tmp_path, workers=0, environment=ground.environment) as (url, process):
         api = Api(url)
         api.post("/v2/scrape", {"url": web.url("/")})  # now it is known for a host of our own, without a limit
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
@@ -229,7 +243,9 @@ def test_kill_9_with_fifty_in_flight_leaves_nothing_active(tmp_path: Path, web: 
                 pool.submit(_swallow, api, {"url": web.url("/slow"), "timeout": 60000})
             _until(lambda: api.get("/api/stats")["team"]["active"] == 50, 20)
             # Another server on the same store sees them, and that they are gone.
-            with serving(tmp_path / "other", "--data", str(tmp_path / "data"), workers=0) as (other, _process):
+            with serving(
+                tmp_path / "other", "--data", str(tmp_path / "data"), workers=0, environment=ground.environment
+            ) as (other, _process):
                 process.kill()
                 _until(lambda: Api(other).get("/api/stats")["team"]["active"] == 0, 35)
                 assert Api(other).post("/v2/scrape", {"url": web.url("/")})["success"]

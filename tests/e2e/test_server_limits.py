@@ -15,6 +15,7 @@ import pytest
 
 from perseid.testing import Answer, in_thread
 from perseid.testing.child import command
+from perseid.testing.ground import standing
 from perseid.testing.service import serving
 from perseid.testing.site import Site
 
@@ -32,14 +33,15 @@ def web() -> Iterator[Site]:
 def team(folder: Path, *limits: str, workers: int = 1) -> Iterator[httpx.Client]:
     """Somebody of a team with these limits (flags of `perseid keys create`)."""
     arguments = ("keys", "create", "--team", "ours", "--data", str(folder / "data"), "--json", *limits)
-    with command(*arguments, folder=folder) as made:
-        key = json.loads(made.wait(60).stdout)["key"]
-    bearer = {"Authorization": f"Bearer {key}"}
-    with (
-        serving(folder, workers=workers) as (url, _process),
-        httpx.Client(base_url=url, timeout=60, headers=bearer) as http,
-    ):
-        yield http
+    with standing() as ground:
+        with command(*arguments, folder=folder, environment=ground.environment) as made:
+            key = json.loads(made.wait(60).stdout)["key"]
+        bearer = {"Authorization": f"Bearer {key}"}
+        with (
+            serving(folder, workers=workers, environment=ground.environment) as (url, _process),
+            httpx.Client(base_url=url, timeout=60, headers=bearer) as http,
+        ):
+            yield http
 
 
 def scraped(http: httpx.Client, url: str, **options: Any) -> httpx.Response:

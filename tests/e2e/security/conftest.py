@@ -21,8 +21,8 @@ from perseid.config.settings import Settings
 from perseid.ports.teams import Key
 from perseid.runtime.keys import digest, hint
 from perseid.runtime.stores import DATABASE, host_defaults
-from perseid.store.sqlite.store import SqliteStore
 from perseid.testing import in_thread
+from perseid.testing.ground import Ground, open_store, standing
 from perseid.testing.service import serving
 from perseid.testing.site import Site
 
@@ -160,8 +160,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Seen by team one."""
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "data").mkdir()
-    asyncio.run(_make_keys(folder / "data"))
+    with standing() as ground:
+        asyncio.run(_make_keys(ground, folder / "data"))
+        yield from _served(folder, ground)
+
+
+def _served(folder: Path, ground: Ground) -> Iterator[Server]:
     environment = {
+        **ground.environment,
         **SECRETS,
         "PERSEID_FETCH__ALLOW_PRIVATE": "127.0.0.1",
         "PERSEID_WEBHOOK__ALLOW_PRIVATE": "127.0.0.1",
@@ -174,8 +180,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield Server(url, folder, KEYS["one"])
 
 
-async def _make_keys(data: Path) -> None:
-    store = await SqliteStore.open(data / DATABASE, defaults=host_defaults(Settings()))
+async def _make_keys(ground: Ground, data: Path) -> None:
+    store = await open_store(ground, data / DATABASE, defaults=host_defaults(Settings()))
     standard = await store.team(1)
     made: dict[str, Key] = {}
     for name, secret in KEYS.items():

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from perseid.store.reading.rows import Row
+from perseid.store.schema import clean
 
 Fetch = Callable[[str, Sequence[Any]], Awaitable[list[Row]]]
 
@@ -27,4 +28,5 @@ class PgRows:
         return f"md5({column}) = md5({parameter}) AND {column} = {parameter}"
 
     async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:  # noqa: ARG002 - never does
-        return await self._fetch(statement, bindings)
+        # What is asked for may hold what no text of the database can: it is looked for as it would have been kept.
+        return await self._fetch(statement, [clean(it) if isinstance(it, str) else it for it in bindings])

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
+from perseid.store.schema import clean
 from perseid.store.sqlite.connection import Connection, Row, reading
 from perseid.store.sqlite.hand import Hand
 
@@ -38,8 +39,8 @@ class SqliteRows:
         return f"{column} = {parameter}"
 
     async def all(self, statement: str, *bindings: object, brief: bool = False) -> list[Row]:
-        numbered = _numbered(statement)
-        return await self.run(lambda connection: list(connection.execute(numbered, bindings)), brief=brief)
+        numbered, cleaned = _numbered(statement), [clean(it) if isinstance(it, str) else it for it in bindings]
+        return await self.run(lambda connection: list(connection.execute(numbered, cleaned)), brief=brief)
 
     async def run(self, query: Callable[[Connection], T], *, brief: bool = False) -> T:
         """Several statements that belong together."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perseid.errors import NotFound
 from perseid.model.crawl import CrawlStatus
 from perseid.model.verdict import Denial, DenialReason, Denied
 from perseid.ports.work import Again, Done, Failed, Finished, HostNote, Lease, StoredDocument
@@ -125,6 +126,8 @@ async def test_a_crawl_of_a_poisoned_url(desk: Desk, bad: str) -> None:
 @pytest.mark.parametrize("bad", BAD[:3], ids=ascii)
 async def test_poisoned_questions_get_answers(desk: Desk, bad: str) -> None:
     crawl = await desk.start()
+    with pytest.raises(NotFound):
+        await desk.store.crawl(f"none{bad}")
     assert (await desk.store.explain(crawl, [1], HOME + bad)).state == "unknown"
     await desk.store.put_robots("https://" + bad, 200, b"")
     await desk.store.get_robots("https://" + bad)
