@@ -34,7 +34,7 @@ CHUNK = 500
 class SyncedPg(PgStore):
     """Every commit is on disk before it counts, not those of new work alone."""
 
-    async def _write(self, work: Any, *, synced: bool = True) -> Any:  # noqa: ARG002
+    async def _write(self, work: Any, *, synced: bool = True, single: bool = False) -> Any:  # noqa: ARG002
         return await super()._write(work, synced=True)
 
 
