@@ -23,11 +23,13 @@ DELIVERIES := direct rabbitmq redis
 # Tests of the engine and the API, which stand on whatever store and delivery the environment names
 # (perseid.testing.ground). Others look into a store's file, or have a store of their own kind.
 ON_A_STORE := $(addprefix tests/integration/,api crawls hook items runtime seeds sites worker) \
-	$(addprefix tests/e2e/,conformance firecrawl security sites test_cases_api.py test_cli_sites.py test_server.py \
-	test_server_limits.py test_server_schema.py test_server_sites.py test_server_webhooks.py test_tutorial.py)
+	$(addprefix tests/e2e/,conformance firecrawl security sites test_cases_api.py test_server.py \
+	test_server_limits.py test_server_schema.py test_server_sites.py test_server_webhooks.py)
+# Of commands, to which it is all the same how workers are told of work.
+ON_A_STORE_ONCE := tests/e2e/test_cli_sites.py tests/e2e/test_tutorial.py
 export URL OUT
 
-.PHONY: help setup serve crawl url test run-main again-main beside-main compile-tests test-sinks check deploy-check \
+.PHONY: help setup serve crawl url test run-main again-main compile-tests test-sinks check deploy-check \
 	format chaos scale bench clean
 
 help: ## list the targets
@@ -44,11 +46,11 @@ crawl: url $(CORE) $(COMPILED) ## crawl a site: make crawl URL=https://example.o
 url:
 	@test -n "$$URL" || { echo "say which site: make crawl URL=https://example.org/docs/ [OUT=folder]" >&2; exit 2; }
 
-# What runs on PostgreSQL waits more than it works: it goes along, one delivery after another, and is shown at its end.
+# What runs on PostgreSQL waits more than it works: it goes along, and is shown at its end.
 test: $(DEV) $(COMPILED) ## all tests, and those of crawls and the API on PostgreSQL too, by each way of delivery
 	@.ci/services
 	@rm -f $(VENV)/.failed-*
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 run-main $(if $(ARGS),,beside-main)
+	@$(MAKE) --no-print-directory --keep-going --jobs 3 run-main $(if $(ARGS),,$(addprefix beside-,$(DELIVERIES)))
 	@$(again)
 
 test-on-%: $(DEV) $(COMPILED) # on PostgreSQL: make test-on-direct, test-on-rabbitmq or test-on-redis
@@ -67,14 +69,12 @@ run-main:
 again-main:
 	$(call asked_again,$(ARGS))
 
-beside-main:
-	@failed=; mkdir -p .pytest_cache; for delivery in $(DELIVERIES); do \
-		$(MAKE) --no-print-directory run-$$delivery >.pytest_cache/on-$$delivery.log 2>&1 || failed=1; \
-		cat .pytest_cache/on-$$delivery.log; \
-	done; test -z "$$failed"
+beside-%:
+	@mkdir -p .pytest_cache
+	@$(MAKE) --no-print-directory run-$* >.pytest_cache/on-$*.log 2>&1; status=$$?; cat .pytest_cache/on-$*.log; exit $$status
 
 on_postgresql = export PERSEID_TEST_STORE=postgresql PERSEID_TEST_DELIVERY=$*
-chosen = -o cache_dir=.pytest_cache/$* $(ON_A_STORE) $(ARGS)
+chosen = -o cache_dir=.pytest_cache/$* $(ON_A_STORE) $(if $(filter direct,$*),$(ON_A_STORE_ONCE)) $(ARGS)
 
 run-%:
 	$(on_postgresql); $(call side_by_side,1,$(chosen)) $(call noted,$*)
